@@ -5,11 +5,12 @@ import re
 
 import pytest
 
-from experiments.perturbation.human import beside_rules, by_stored, fits, folded, kept, quality
+from experiments.perturbation.human import beside_rules, by_stored, fits, folded, kept, quality, trap
 from experiments.perturbation.pairs import between, clause, lower, spoiled, typo, unsigned, upper
 from experiments.perturbation.references import attribute, lowered, references, told
 from experiments.rewriting.labelled import Labelled
 from fairlab.data.perturbation_pairs import PerturbationPair
+from fairlab.lexicons import load_lexicon
 
 
 @pytest.mark.parametrize(
@@ -89,10 +90,28 @@ def test_most_pairs_stay_and_what_is_done_depends_on_the_pair_alone():
 
 def test_a_pair_of_versions_is_told_the_first_word_that_differs():
     versions = {"man": "He left his boat.", "woman": "She left her boat.", "neutral": "They left their boat."}
-    found = between(versions, versions["man"])
-    assert found.word == "He"
-    assert {"woman": versions["woman"], "non-binary": versions["neutral"]}[found.target] == found.perturbed
-    assert between({"man": "A boat.", "woman": "A red boat."}, "A boat.") is None  # only added to: no word to tell
+    found = between(versions)
+    assert versions[{"He": "man", "She": "woman"}[found.word]] == found.original
+    assert {**versions, "non-binary": versions["neutral"]}[found.target] == found.perturbed != found.original
+    assert between({"man": "A boat.", "neutral": "A red boat."}) is None  # only added to: no word to tell
+
+
+@pytest.mark.parametrize(
+    ("axis", "text", "word"),
+    [
+        ("age", "The house is 200 years old.", "200"),
+        ("age", "The old car rusted.", "old"),
+        ("race", "Victoria drove a black car.", "Victoria"),
+        ("race", "A black car rusted.", "black"),
+        ("gender", "They crown the Queen.", "Queen"),
+    ],
+)
+def test_a_trap_asks_for_its_first_listed_word_with_another_attribute(axis, text, word):
+    (pair,) = trap(axis, text)
+    assert (pair.original, pair.word) == (text, word)
+    assert pair.target in load_lexicon(axis).attributes
+    assert {"black": "black", "Queen": "woman"}.get(word) != pair.target
+    assert trap(axis, "Stones fell.") == []
 
 
 def test_a_rewriter_beside_rules():

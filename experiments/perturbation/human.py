@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
+import random
 import re
 import subprocess
 from collections.abc import Callable, Sequence
@@ -36,6 +37,8 @@ from experiments.rewriting.sets import exchanged, partners
 from fairlab.benchmarks.perturber import by_rules, by_word_swap
 from fairlab.data.perturbation_pairs import PerturbationPair
 from fairlab.files import compressed, replaced_when_written, write_whole
+from fairlab.lexicons import load_lexicon
+from fairlab.lexicons.names import find_name
 from fairlab.metrics.rewriting import bleu, bleu_counts, rouge_2, word_levenshtein
 from fairlab.metrics.significance import wilson_interval
 from fairlab.rewriting.perturber import load_perturber
@@ -135,7 +138,7 @@ def measure(rewriters: dict[str, Rewriter], half: Half) -> tuple[dict[str, Any],
     Returns:
         Results, and the rewrites of every rewriter.
     """
-    found: dict[str, Any] = {"sets": {}, "beside_rules": {}, "labelled": {}}
+    found: dict[str, Any] = {"sets": {}, "beside_rules": {}, "labelled": {}, "traps": {}}
     texts: dict[str, Any] = {}
     for name, pairs in references(half).items():
         made = {rewriter: make(pairs) for rewriter, make in rewriters.items()}
@@ -157,6 +160,7 @@ def measure(rewriters: dict[str, Rewriter], half: Half) -> tuple[dict[str, Any],
         for lower in (False, True):
             name = f"{axis}{LOWER if lower else ''}"
             found["labelled"][name], texts[f"labelled {name}"] = labelled(rewriters, axis, half, lower)
+        found["traps"][axis], texts[f"traps {axis}"] = sprung(rewriters, axis, half)
     return found, texts
 
 
@@ -168,8 +172,7 @@ def labelled(
     Returns:
         Results, including the comparison with the rules, and the rewrites of every rewriter.
     """
-    part = "test" if half == "held out" else half
-    rows = [row for row in read_labelled(axis) if row.half == part and not row.trap and row.target]
+    rows = [row for row in half_of(axis, half) if not row.trap and row.target]
     pairs = [asked(row) for row in rows]
     pairs = [lowered(pair) for pair in pairs] if lower else pairs
     made = {name: rewriter(pairs) for name, rewriter in rewriters.items()}
@@ -191,6 +194,55 @@ def labelled(
                 "but_for_capitals": counted(list(zip(right_folded, by_rules_folded, strict=True)))
             }
     return found, {"pairs": [vars(pair) for pair in pairs]} | made
+
+
+def half_of(axis: str, half: Half) -> list[Labelled]:
+    """Return the labelled sentences of an axis that belong to a half."""
+    part = "test" if half == "held out" else half
+    return [row for row in read_labelled(axis) if row.half == part]
+
+
+def sprung(rewriters: dict[str, Rewriter], axis: str, half: Half) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Count the traps that rewriters change if they are asked for a listed word, which means nobody of the axis.
+
+    Returns:
+        Results, and the rewrites of every rewriter.
+    """
+    pairs = [pair for row in half_of(axis, half) if row.trap and not row.target for pair in trap(axis, row.text)]
+    made = {name: rewriter(pairs) for name, rewriter in rewriters.items()}
+    found: dict[str, Any] = {}
+    for name, some in made.items():
+        if name != "unchanged" and None not in some:
+            changed = sum(one != pair.original for one, pair in zip(some, pairs, strict=True))
+            found[name] = {"changed": changed, "interval": wilson_interval(changed, len(pairs)), "n": len(pairs)}
+    return found, {"pairs": [vars(pair) for pair in pairs]} | made
+
+
+def trap(axis: str, text: str) -> list[PerturbationPair]:
+    """Return the request for the first listed word, first name or figure of a text, or nothing if it has none.
+
+    The target is drawn from the attributes that the word does not have.
+    """
+    lexicon = load_lexicon(axis)
+    forms = {form.casefold(): entry for entry in lexicon.entries for form in entry.forms[1:] if form}
+    for word in re.findall(r"\w+", text):
+        entry, name = forms.get(word.casefold()), find_name(word) if axis != "age" and word[0].isupper() else None
+        if entry is None and name is None and not (axis == "age" and word.isdigit()):
+            continue
+        own = (
+            {
+                a
+                for a, form in zip(lexicon.attributes, entry.forms[1:], strict=True)
+                if form.casefold() == word.casefold()
+            }
+            if entry
+            else set()
+        )
+        if name is not None:
+            own |= {name.gender, name.race}
+        target = random.Random(text).choice([one for one in lexicon.attributes if one not in own])
+        return [PerturbationPair(text, word, target, "")]
+    return []
 
 
 def judged(rows: Sequence[Labelled], made: Sequence[str | None], lower: bool, fold: bool) -> list[bool]:

@@ -1,14 +1,12 @@
 """Make the pairs on which the perturber with pretrained weights is trained, in PANDA's columns.
 
-    FAIRLAB_DATA=... python -m experiments.perturbation.pairs OUT.jsonl [--groups FOLDER]     # also writes pairs.json
+    FAIRLAB_DATA=... python -m experiments.perturbation.pairs OUT.jsonl     # also writes pairs.json
 
-There are three sources of pairs:
+There are two sources of pairs:
 
 - sentences of published corpora in which the rules rewrite one person. The word and target are sampled as in algorithm
-  1 of Qian et al. 2022, and the verifiers must pass the result;
-- the training split of the groups that were written for fairlab;
-- with ``--groups``, a language model's groups that pass the verifiers polarity and kinds, from the output folder of
-  ``fairlab.augment`` with ``augmentation.filter=keep``.
+  1 of Qian et al. 2022, and the verifiers must pass the result. The word can be a name or an age in figures;
+- the training split of the groups that were written for fairlab.
 
 Some pairs are then corrupted on both sides alike: in lower case, in capitals, without the final punctuation, with a
 typing error, or without a clause. Rules, which need capitals and a parse, could not have made such pairs. The pairs
@@ -23,10 +21,10 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TypeGuard
 
-from experiments.llm.compare import rows
 from experiments.llm.texts import SOURCES, sentences
 from experiments.perturbation.references import references
 from experiments.rewriting.sets import published
@@ -34,6 +32,7 @@ from fairlab.data.groups import read_groups
 from fairlab.data.perturbation_pairs import PerturbationPair, axis_of, silver_pairs
 from fairlab.files import sha256, write_whole
 from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.verifiers import load_verifiers
 from fairlab.text.difference import stretches
 
@@ -41,32 +40,33 @@ RECORD = Path(__file__).parent / "pairs.json"
 SEED = 7
 MEASURED_ON = "corpora/newstest/newstest2012.en"  # used by benchmark=perturber, so excluded from training
 SHORTEST, LONGEST = 5, 20  # number of words; short sentences, so that training is possible on one processor
-PER_SOURCE = {"gender": 400, "race": 2500, "age": 1200}  # sentences with a listed word that the rules may rewrite
-RULES = {"gender": 1200, "race": 1200, "age": 1200}  # pairs
-WRITTEN, MODEL = 400, 600
+WITH_FIGURE = 30  # largest number of words of a sentence on age with a figure; few short sentences state an age
+PER_SOURCE = {"gender": 1600, "race": 2500, "age": 4000}  # sentences
+RULES = {"gender": 8000, "race": 6000, "age": 6000}  # pairs
+WRITTEN = 400
 SPOILED = {"lower": 0.22, "upper": 0.04, "unsigned": 0.08, "typo": 0.08, "clause": 0.08}
 WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
 
 def corpus(axis: str) -> list[str]:
-    """Return sentences with a listed word from all sources except the one for measuring, in random order.
+    """Return sentences that the rules may rewrite on an axis, from all sources except the one for measuring.
 
-    At most ``PER_SOURCE`` sentences are taken from each source.
+    At most ``PER_SOURCE`` sentences are taken from each source, in random order.
     """
-    listed = re.compile(rf"\b(?:{'|'.join(map(re.escape, words_of(axis)))})\b", re.IGNORECASE)
+    finder = RuleRewriter(load_lexicon(axis), seed=SEED).finder
     found = []
     for source, texts in all_sentences():
-        pool = sorted({text for text in texts if listed.search(text) and "<" not in text})
+        pool = sorted(
+            {text for text in texts if "<" not in text and SHORTEST <= len(text.split()) <= longest(text, axis)}
+        )
         random.Random(f"{SEED} {axis} {source}").shuffle(pool)
-        found += pool[: PER_SOURCE[axis]]
+        found += list(islice((text for text in pool if finder.may_change(text)), PER_SOURCE[axis]))
     return found
 
 
-def words_of(axis: str) -> list[str]:
-    """Return all listed words of an axis, longest first."""
-    lexicon = load_lexicon(axis)
-    terms = {term for attribute in lexicon.attributes for term in lexicon.terms(attribute)}
-    return sorted(terms, key=lambda term: (-len(term), term))
+def longest(text: str, axis: str) -> int:
+    """Return how many words a sentence may have: more if it has a figure, which may be an age."""
+    return WITH_FIGURE if axis == "age" and re.search(r"\d", text) else LONGEST
 
 
 def all_sentences() -> Iterator[tuple[str, Iterator[str]]]:
@@ -84,10 +84,10 @@ def all_sentences() -> Iterator[tuple[str, Iterator[str]]]:
 def by_rules(axis: str) -> list[PerturbationPair]:
     """Return pairs of an axis that pass the verifiers. If there are few sentences, each is perturbed several times."""
     verifiers = load_verifiers(["words", "harms", *(["kinds"] if axis == "gender" else [])], load_lexicon(axis))
-    texts = [text for text in corpus(axis) if SHORTEST <= len(text.split()) <= LONGEST]
+    texts = corpus(axis)
     found: dict[PerturbationPair, None] = {}
     for draw in range(8):
-        for pair in silver_pairs(texts, [axis], SEED + draw, None if draw else 2 * RULES[axis]):
+        for pair in silver_pairs(texts, [axis], SEED + draw):
             if not any(one.fault(pair.original, {pair.target: pair.perturbed}) for one in verifiers):
                 found.setdefault(pair)
         if len(found) >= RULES[axis]:
@@ -102,27 +102,15 @@ def written() -> list[PerturbationPair]:
     return drawn([pair for pair in made if fits(pair)], WRITTEN, "written")
 
 
-def by_model(folder: Path) -> list[PerturbationPair]:
-    """Return a pair of the source sentence and another version from each group that passes polarity and kinds."""
-    verifiers = load_verifiers(["polarity", "kinds"], load_lexicon("gender"))
-    made = []
-    for row in rows(folder, "data"):
-        if any(one.fault(row["source_text"], row["versions"]) for one in verifiers):
-            continue
-        made.append(between(row["versions"], row["source_text"]))
-    return drawn([pair for pair in made if fits(pair)], MODEL, "model")
-
-
 def fits(pair: PerturbationPair | None) -> TypeGuard[PerturbationPair]:
     """Return whether there is a pair, and its sentence has a suitable length."""
     return pair is not None and SHORTEST <= len(pair.original.split()) <= LONGEST
 
 
-def between(versions: dict[str, str], original: str | None = None) -> PerturbationPair | None:
+def between(versions: dict[str, str]) -> PerturbationPair | None:
     """Return a pair of versions with the first differing word, or None if no word differs."""
     draw = random.Random(f"{SEED} {sorted(versions.items())}")
-    if original is None:
-        original = versions[draw.choice([name for name in versions if name != "neutral"])]
+    original = versions[draw.choice([name for name in versions if name != "neutral"])]
     target = draw.choice(sorted(name for name in versions if versions[name] != original))
     words, others = WORD.findall(original), WORD.findall(versions[target])
     word = next((old[0] for old, new in stretches(words, others) if old and old != new), None)
@@ -208,12 +196,10 @@ def whole(word: str) -> str:
 CHANGES = {"lower": lower, "upper": upper, "unsigned": unsigned, "typo": typo, "clause": clause}
 
 
-def main(out: Path, groups: Path | None) -> None:
+def main(out: Path) -> None:
     """Make the pairs, and write them with their counts."""
     sorts = {f"rules, {axis}": by_rules(axis) for axis in RULES}
     sorts["written"] = written()
-    if groups is not None:
-        sorts["model"] = by_model(groups)
     measured = {
         text.casefold() for pairs in references().values() for one in pairs for text in (one.original, one.perturbed)
     }
@@ -243,6 +229,4 @@ def main(out: Path, groups: Path | None) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--groups", type=Path, help="folder of a language model's groups")
-    arguments = parser.parse_args()
-    main(arguments.out, arguments.groups)
+    main(parser.parse_args().out)

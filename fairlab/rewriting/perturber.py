@@ -24,7 +24,7 @@ from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL, CannotScore, FairlabError
 
 TOKENS_AT_ONCE = 8192  # maximum number of padded input tokens decoded together
-WORD_OR_SIGN = re.compile(r"<SEP>|\[UNK\]|\w+|[^\w\s]")
+WORD_OR_SIGN = re.compile(r"<SEP>|\[UNK\]|[^\W_]+|_|[^\w\s]")
 ROOM = 16  # maximum number of tokens by which a rewrite may exceed its text
 
 # Attributes by PANDA's name, as written with their axis in table 1 and section 2 of the paper.

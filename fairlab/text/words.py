@@ -15,7 +15,7 @@ RECENT = 512  # number of texts whose words are cached, because each text is sea
 LONG, RECENT_LONG = 5_000, 16  # number of characters above which a text is long, and of long texts that are cached
 Value = TypeVar("Value")
 WORD = re.compile(r"\w+")
-WORD_OR_SIGN = re.compile(r"\w+|[^\w\s]")  # text after an apostrophe is a separate word, as in listed terms
+WORD_OR_SIGN = re.compile(r"[^\W_]+|_|[^\w\s]")  # text after an apostrophe is a separate word, as in listed terms
 # A listed word is not a mention if a hyphen joins it to another ("man-made"), except after or before these.
 JOINED_AFTER = frozenset("ex half step great grand non anti pro co mid all year".split())
 JOINED_BEFORE = frozenset("owned led only dominated run like in turned to of born and or".split())

@@ -101,6 +101,7 @@ def test_the_decoder_sees_the_tokens_before(tokenizer):
         ("The café is HIS.", "the cafe is hers .", "The café is HERS."),
         ("He and she left", "they left", "They left"),
         ("Is it true? <SEP> Yes.", "is it true ? <SEP> yes, it is .", "Is it true? <SEP> Yes , it is."),
+        ("That _HE_ knew.", "that _ she _ knew .", "That _SHE_ knew."),
         ("", "new", "new"),
         ("All gone", "", ""),
     ],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from fairlab.rewriting.english.pronouns import AMBIGUOUS
 from fairlab.text.difference import stretches
@@ -69,8 +70,8 @@ def counterparts(text: str, spans: Sequence[Span], versions: Mapping[str, str]) 
         [['She', 'They', 'He']]
     """
     lines = [[text[span.start : span.end]] for span in spans]
-    places = [match.start() for match in WORD_OR_SIGN.finditer(text)]
-    old = WORD_OR_SIGN.findall(text)
+    tokens = dict(_cut(text, spans))
+    places, old = list(tokens), list(tokens.values())
     for version in versions.values():
         pairs = stretches(old, WORD_OR_SIGN.findall(version))
         for line, span in zip(lines, spans, strict=True):
@@ -78,6 +79,14 @@ def counterparts(text: str, spans: Sequence[Span], versions: Mapping[str, str]) 
             count = sum(span.start <= place < span.end for place in places)
             line.append(_replacement_at(pairs, first, count))
     return lines
+
+
+def _cut(text: str, spans: Sequence[Span]) -> Iterator[tuple[int, str]]:
+    """Yield the words and signs of a text with their positions, cut where a span begins or ends inside a word."""
+    edges = sorted({edge for span in spans for edge in (span.start, span.end)})
+    for match in WORD_OR_SIGN.finditer(text):
+        cuts = (match.start(), *(edge for edge in edges if match.start() < edge < match.end()), match.end())
+        yield from ((start, text[start:end]) for start, end in pairwise(cuts))
 
 
 def answered_line(text: str, span: Span, answer: Mapping[str, str], names: Sequence[str]) -> list[str]:

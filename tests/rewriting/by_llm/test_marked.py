@@ -14,6 +14,7 @@ from fairlab.rewriting.by_llm.marked import answered_line, counterparts, marked_
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.rewriting.group_rewriters import LLMGroups
 from fairlab.rewriting.replacements import replaced
+from fairlab.text.words import Span
 from fairlab.types import FairlabError
 from tests.llm.stub import Stub, said
 
@@ -36,6 +37,24 @@ def test_counterparts_of_words_among_other_changes():
         ["her", "their", "his"],
         ["uncle", "relative", "uncle"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "expected"),
+    [
+        ("That _she_ knew.", "That _they_ knew.", [["she", "they"]]),  # emphasis in plain text
+        ("*She* knew.", "*They* knew.", [["She", "They"]]),
+        ("--_her who loves you best_.", "--_them who loves you best_.", [["her", "them"]]),
+        ("<i>She</i> knew&nbsp;him.", "<i>They</i> knew&nbsp;them.", [["She", "They"], ["him", "them"]]),
+        ("s\u200bhe knew.", "they knew.", [["s\u200bhe", "they"]]),
+    ],
+)
+def test_counterparts_of_words_in_markup(text, version, expected):
+    assert counterparts(text, list(FINDER.find(text)), {"neutral": version}) == expected
+
+
+def test_a_span_may_begin_inside_a_word():
+    assert counterparts(r"Yes\nhe won", [Span(5, 7, "he")], {"woman": r"Yes\nshe won"}) == [["he", ""]]
 
 
 def test_examples_of_the_prompt_come_back_from_their_words():
