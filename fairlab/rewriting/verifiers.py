@@ -18,6 +18,7 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request, chat, object_schema
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.by_llm.marked import counterparts
+from fairlab.rewriting.english.ages import find_ages
 from fairlab.rewriting.by_llm.prompt import load_prompt
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, case_by_neighbours, cases_of
 from fairlab.text.difference import stretches
@@ -86,8 +87,8 @@ class WordsVerifier(TextVerifier):
     """Verifier that only words of the axis change, and the grammar that depends on them.
 
     Source and version are aligned word by word. On the source's side, every span that differs must consist only of
-    words of the lexicon, first names, articles and verbs whose form changed. If words are only added, this applies to
-    the added words. Punctuation is not compared.
+    words of the lexicon, first names, articles and verbs whose form changed. On the axis age, an age in figures or
+    words may change too. If words are only added, this applies to the added words. Punctuation is not compared.
     """
 
     name = "other words changed"
@@ -99,17 +100,20 @@ class WordsVerifier(TextVerifier):
             | {piece for form in forms for piece in word_pieces(form)}
             | {piece for name in load_names() for piece in word_pieces(name)}
         )
+        self.ages = bool(lexicon.figures)
 
     def fault(self, source: str, versions: Mapping[str, str]) -> str | None:
         """Return the fault: the first word that should not have changed, and its version."""
         old = _folded_words(source)
+        ages = (source[start:end] for start, end in find_ages(source)) if self.ages else ()
+        free = self.free.union(*map(_folded_words, ages))
         for name, text in versions.items():
             for removed, added in stretches(old, _folded_words(text)):
                 if removed == added:
                     continue
                 for word in removed or added:
                     other = added if removed else []
-                    if word not in self.free and not any(word[:STEM] == verb[:STEM] for verb in other):
+                    if word not in free and not any(word[:STEM] == verb[:STEM] for verb in other):
                         return f"'{word}' changed in '{name}'"
         return None
 

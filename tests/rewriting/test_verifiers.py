@@ -47,6 +47,22 @@ def test_only_words_of_the_axis_may_change(source, version, expected):
     assert finding("words", source, man=version) == expected
 
 
+@pytest.mark.parametrize(
+    ("source", "version", "expected"),
+    [
+        ("A 34-year-old man left.", "A 70-year-old man left.", None),
+        ("She died aged thirty-four.", "She died aged seventy.", None),
+        ("Anna, 34, left.", "Anna, 70, left.", None),
+        ("He lives in his thirties.", "He lives in his seventies.", None),
+        ("He won 34 games.", "He won 70 games.", "'34' changed in 'senior'"),
+        ("A 34-year-old won 9 games.", "A 70-year-old won 8 games.", "'9' changed in 'senior'"),
+    ],
+)
+def test_an_age_may_change_on_the_axis_of_age(source, version, expected):
+    assert finding("words", source, axis="age", senior=version) == expected
+    assert finding("words", source, axis="race", black=version) is not None
+
+
 def test_separators_and_harms():
     assert finding("separators", "She left.<SEP>No.", man="He left. No.") == "'man' has 0 <SEP> instead of 1"
     race = {"white": "He met white trash.", "black": "He met black trash."}
