@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from collections import Counter
 from collections.abc import Callable
 from itertools import combinations
 from statistics import fmean, stdev
@@ -18,11 +20,13 @@ from experiments.rendering import markdown
 from experiments.shared.nested_draws import nested_draws
 from experiments.shared.power import detectable_mean
 from fairlab.metrics.bootstrap import percentile_interval
-from fairlab.metrics.significance import holm
+from fairlab.metrics.significance import holm, wilson_interval
 
 NAMES = {"none": "none", "random": "random", "paper": "the paper's score"}
 SETS = {"symmetric": "FEVER-Symmetric v0.2", "held": "held-out pairs"}
 OUTCOMES = ("accepted", "no rewrite", "unchanged", "facts", "another label")
+SHEET = budgets.COUNTS.with_name("budget_sheet.csv")
+VERDICTS = ("right", "wrong", "unproven")
 PLANNED = 5
 FIRST = ("paper", "random")  # the comparison that the plan names first
 Key = tuple[str, int]  # arm and percentage of rewritten claims
@@ -53,6 +57,19 @@ def probes() -> str:
         for percent, one in found["probe"].items()
     ]
     return markdown(["order", "rewritten, %", "probe, out of fold, %", "probe, held-out pairs, %"], rows or [["none"]])
+
+
+def reading() -> str:
+    """Return what a reader found in rewrites of each arm: the label is kept, is wrong now, or cannot be decided."""
+    with SHEET.open(encoding="utf-8", newline="") as lines:
+        found = Counter((row["order"], row["verdict"]) for row in csv.DictReader(lines))
+    rows = []
+    for arm in budgets.ARMS:
+        counts = [found[arm, verdict] for verdict in VERDICTS]
+        low, high = wilson_interval(counts[1], sum(counts))
+        wrong = f"{counts[1]} [{100 * low:.0f} %, {100 * high:.0f} %]"
+        rows.append([NAMES[arm], str(sum(counts)), str(counts[0]), wrong, str(counts[2])])
+    return markdown(["order", "read", "label kept", "label wrong", "undecided"], rows)
 
 
 def by_arm() -> dict[Key, dict[int, Result]]:
@@ -123,6 +140,7 @@ def differences() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "budget_rewrites": rewrites,
     "budget_probes": probes,
+    "budget_reading": reading,
     "budget_missing": missing,
     "budget_trained": trained,
     "budget_differences": differences,
