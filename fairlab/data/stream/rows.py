@@ -162,6 +162,8 @@ def _rows(
         if lacking:
             value = texts[lacking[0]]
             more = f", but {value} without quotes; write it in quotes" if isinstance(value, int | float) else ""
+            if isinstance(value, list | tuple | Mapping):
+                more = ", which holds several values; give a field with one text"
             if lacking[0] in fields and (value is None or isinstance(value, str)):
                 more = ", which is empty"
             reason = f"no text in the field '{lacking[0]}'" + (more or f"; it has: {listed_names(fields)}")

@@ -269,11 +269,9 @@ def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
         first, count = first or row, count + 1
     if first is None:
         raise FairlabError(f"{source} holds no rows; give a file with texts")
-    remedy = "if the text is in another field, give field=NAME"
-    if first.reason.startswith("not UTF-8"):
-        remedy = "save the file as UTF-8"
+    remedy = "" if first.reason.startswith("not UTF-8") else "; if the text is in another field, give field=NAME"
     raise FairlabError(
-        f"none of the {count} rows of {source} can be read; the first, {first.place}: {first.reason}; {remedy}"
+        f"none of the {count} rows of {source} can be read; the first, {first.place}: {first.reason}{remedy}"
     )
 
 

@@ -84,11 +84,11 @@ def test_nothing_to_write_names_the_files_with_the_reasons(tmp_path, reasons, qu
 
 
 def test_input_without_a_readable_row_is_refused_with_the_first_reason():
-    bad = [BadRow("line 1", "no text", ""), BadRow("line 2", "not UTF-8 (x)", "")]
+    bad = [BadRow("line 1", "no text", ""), BadRow("line 2", "not UTF-8 (x); save it", "")]
     refuse_unreadable(iter([*bad, "a row", None]), "a.csv")
     with pytest.raises(FairlabError, match=r"none of the 2 rows of a.csv .* first, line 1: no text; if the text is in"):
         refuse_unreadable(bad, "a.csv")
-    with pytest.raises(FairlabError, match="save the file as UTF-8"):
+    with pytest.raises(FairlabError, match=r"line 2: not UTF-8 \(x\); save it$"):
         refuse_unreadable(bad[1:], "a.csv")
     with pytest.raises(FairlabError, match="holds no rows"):
         refuse_unreadable([], "a.csv")
