@@ -31,6 +31,7 @@ PAIRS = (  # compared arms: the first minus the second
     ("published", "finetuned"),
     ("chance", "finetuned"),
 )
+IN_FLOAT32 = "finetuned_float32"  # the check of one seed, in no comparison
 EDGE = 50  # number of training steps averaged at the start and at the end of training
 
 
@@ -82,7 +83,7 @@ def add_task(record: Record, runs: Path, task: str) -> dict[str, object]:
     """Add the readings and comparisons of a task to a record, and return the facts about its runs."""
     copies = read_copies(runs / f"{task}.json", task)
     truth = np.array([example.label for example in read_task(task, SPLITS[task])])
-    seeds = {arm: some for arm in ARMS if (some := measured_seeds(runs / task / arm))}
+    seeds = {arm: some for arm in (*ARMS, IN_FLOAT32) if (some := measured_seeds(runs / task / arm))}
     for arm, some in seeds.items():
         for kind, samples in samples_of(runs / task / arm, some, truth, copies).items():
             bounds = percentile_interval(nested_draws(*samples))

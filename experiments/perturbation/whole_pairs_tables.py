@@ -19,6 +19,7 @@ NAMES = {
     "published": "fairtuned, as published",
     "whole": "fairtuned, whole pairs",
     "chance": "chance (colours)",
+    "finetuned_float32": "finetuned, trained in float32 (seed 42)",
 }
 MAIN = {"both": "fairscore, whole copies", "hypothesis": "sensitivity", "accuracy": "accuracy"}
 MORE = {
