@@ -9,6 +9,7 @@ from typing import Any
 
 from experiments.over_seeds import p_over_seeds, t_interval
 from experiments.perturbation.tables import FOLDER, TASKS
+from experiments.perturbation.whole_pairs import ARMS
 from experiments.rendering import interval, markdown
 from experiments.shared.power import detectable_mean
 from fairlab.metrics.significance import wilson_interval
@@ -106,11 +107,11 @@ def diagnostic_values() -> str:
     value = {(one.benchmark, one.phase, one.subset): one for one in record().readings}
     rows = [
         [TASKS[task], name, f"{value[task, 'finetuned', kind].n:,}"]
-        + [interval(value[task, arm, kind], 2) if arm in facts(task)["seeds"] else "not run" for arm in NAMES]
+        + [interval(value[task, arm, kind], 2) if arm in facts(task)["seeds"] else "not run" for arm in ARMS]
         for task in record().provenance["tasks"]
         for kind, name in MORE.items()
     ]
-    return markdown(["task", "changed labels", "n", *(f"{name}, %" for name in NAMES.values())], rows)
+    return markdown(["task", "changed labels", "n", *(f"{NAMES[arm]}, %" for arm in ARMS)], rows)
 
 
 def reading() -> str:
