@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.data import LabelledRows
-from fairlab.audit.described import AUDIT, DESCRIPTION, slug
+from fairlab.audit.described import AUDIT, DESCRIPTION, slugs
 from fairlab.audit.excess import POWER_Z, Corrections, excess_of
 from fairlab.audit.outputs import cuts_of, decided, outputs_of
 from fairlab.audit.pairs import Pair, Pairs
@@ -182,10 +182,10 @@ class Audit(Benchmark):
         parts = [f"{one.axis}_{pair.source}_{pair.target}" for pair in one.pairs]
         gold = [f"{one.axis}_label_{self.data.named_truth(pair.row)}" for pair in one.pairs]
         for names in (parts, gold if not score else []):
-            for name in sorted(set(names)):
+            for name, form in slugs(sorted(set(names))).items():
                 chosen = np.array([other == name for other in names])
                 if chosen.sum() >= FEWEST:
-                    yield from _changes(slug(name), answers, chosen, score, tested=False)
+                    yield from _changes(form, answers, chosen, score, tested=False)
 
     def _error(self, one: Pairs) -> Quantity:
         """Return the proportion of checked rewrites that a person marked as wrong."""

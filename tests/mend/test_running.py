@@ -152,6 +152,15 @@ def test_a_transformers_classifier_is_trained_too(tmp_path, tiny_folders, monkey
     assert found.model.labels == ("LABEL_0", "LABEL_1")  # as the first model calls them
     assert fairlab.audit(found.model, rated(100), mode="lexical").sentence
     assert "| before |" in (tmp_path / "out" / "model" / "README.md").read_text()
+    (tmp_path / "out" / "mend.json").unlink()  # as if killed after the weights of the other training were removed
+    again = fairlab.mend(str(folder), data=rated(300), methods=["logit_pairing", "fairtuning"], **given)
+    assert (again.sentence, again.outcome.tried, again.outcome.skipped) == (found.sentence, found.outcome.tried, {})
+    (tmp_path / "out" / "mend.json").unlink()
+    other = AutoModelForSequenceClassification.from_pretrained(folder)
+    torch.nn.init.ones_(other.classifier.weight)
+    other.save_pretrained(folder)
+    with pytest.raises(FairlabError, match="was started with another model; repeat the first command"):
+        fairlab.mend(str(folder), data=rated(300), methods=["logit_pairing", "fairtuning"], **given)
 
 
 @pytest.fixture
