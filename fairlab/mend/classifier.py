@@ -75,7 +75,9 @@ def mend_classifier(wish: ClassifierWish, folder: Path) -> MendOutcome:
     name, rows = read_source(wish.data, wish.settings.field)
     parts = thirds(name, rows)
     model = as_classifier(wish.model)
-    label_rows(name, rows, wish.settings, model)  # a message about a third would name places in that third
+    every = label_rows(name, rows, wish.settings, model)  # a message about a third would name places in that third
+    # a rare label may be missing from a third, whose labels would then differ
+    wish = replace(wish, settings=replace(wish.settings, labels=every.labels))
     _refuse_small_parts(parts, wish.settings, model)
     with composing():
         facts = _facts(wish, model, parts)

@@ -4,6 +4,8 @@ import hashlib
 import json
 import re
 import shlex
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,12 +13,16 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 import fairlab
+from fairlab.audit.classifiers import as_classifier
+from fairlab.audit.running import Settings, read_labelled
 from fairlab.data.groups import read_groups
 from fairlab.mend import settings_in
+from fairlab.mend.classifier import ClassifierWish, _try_method, mend_classifier
 from fairlab.mend.encoder import SPLITS, prepared_groups
-from fairlab.mend.judging import MendJudgement
+from fairlab.mend.judging import KeptUtility, MendJudgement
 from fairlab.mend.retraining import TRAININGS
 from fairlab.mend.running import KEYS, OF_CLASSIFIERS, OF_ENCODERS
+from fairlab.record import Record
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
 
@@ -113,6 +119,25 @@ def test_rows_that_cannot_be_audited_are_refused_before_anything_is_written(tmp_
     rows = rated(100)  # about 17 of each region in a third
     refuse("a third of the rows of data cannot be audited: 'region' has fewer than two groups", rows, group="region")
     refuse("row 100: the cell of 'label' is empty", [*rows[:99], {**rows[99], "label": None}])
+
+
+def test_a_label_that_a_third_lacks_is_a_label_of_all_thirds(tmp_path, monkeypatch):
+    rows = [{**one, "label": "rare" if k == 5 else "ab"[one["label"]]} for k, one in enumerate(rated(90))]
+    found = []
+    module = import_module("fairlab.mend.classifier")
+    monkeypatch.setattr(module, "_mend", lambda wish, model, parts, folder: found.extend([wish, model, parts]))
+    wish = ClassifierWish(lambda texts: texts, rows, Settings(mode="lexical"), KeptUtility("accuracy", -2))
+    mend_classifier(wish, tmp_path / "out")
+    of_thirds = [read_labelled(part, found[0].settings, found[1]).labels for part in found[2]]
+    assert of_thirds == [("a", "b", "rare")] * 3
+
+
+def test_a_finished_trial_needs_no_weights(tmp_path):
+    """They are removed before the proof if another method is chosen."""
+    Record(tmp_path / "tried" / "fairtuning", {}, "", "finished").save()
+    model = replace(as_classifier(harsh_on_the_south), weights="somewhere")
+    wish = ClassifierWish(model, [], Settings(), KeptUtility("accuracy", -2))
+    assert _try_method("fairtuning", model, [], [], wish, tmp_path).folder == tmp_path / "tried" / "fairtuning"
 
 
 @pytest.mark.slow
