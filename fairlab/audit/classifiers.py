@@ -248,9 +248,7 @@ def _request_scores(place: str, texts: list[str], of_text: str = "") -> list[dic
 
 def _answer(place: str, texts: list[str]) -> Any:
     """Return the JSON value with which a server answers a request. The request is repeated while the server is busy."""
-    request = urllib.request.Request(
-        place, json.dumps({"input": texts}).encode(), {"Content-Type": "application/json"}
-    )
+    request = urllib.request.Request(place, json.dumps({"input": texts}).encode(), {"Content-Type": "application/json"})
     for wait in (*WAITS, None):
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT) as reply:

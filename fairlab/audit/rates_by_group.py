@@ -152,9 +152,7 @@ def _of_scores(column: str, members: Members, errors: Array) -> Iterator[Quantit
 
     values, draws = means(np.ones((1, len(errors))))[0], weighted_draws(means, range(len(errors)))
     for k, form in enumerate(slugs(members.names).values()):
-        yield Quantity(
-            f"{column}_{form}", "mean_error", float(values[k]), draws[:, k], int(member_NK[:, k].sum())
-        )
+        yield Quantity(f"{column}_{form}", "mean_error", float(values[k]), draws[:, k], int(member_NK[:, k].sum()))
     gaps = largest_gap(draws)
     yield Quantity(
         column, "mean_error_gap", float(largest_gap(values)), gaps, len(errors), interval=percentile_interval(gaps)

@@ -302,7 +302,7 @@ def test_an_address_of_another_kind_of_server_is_refused():
             connection.close()
 
         threading.Thread(target=greet, daemon=True).start()
-        with pytest.raises(FairlabError, match="returns no scores .*; give the address that fairlab serve prints"):
+        with pytest.raises(FairlabError, match=r"returns no scores .*; give the address that fairlab serve prints"):
             audit(f"http://127.0.0.1:{server.getsockname()[1]}")
 
 

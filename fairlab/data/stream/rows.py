@@ -162,13 +162,14 @@ def _rows(
         if lacking:
             value = texts[lacking[0]]
             more = f", but {value} without quotes; write it in quotes" if isinstance(value, int | float) else ""
+            more = ", but a list; join it to one text" if isinstance(value, list) else more
             if lacking[0] in fields and (value is None or isinstance(value, str)):
                 more = ", which is empty"
             reason = f"no text in the field '{lacking[0]}'" + (more or f"; it has: {listed_names(fields)}")
         if reason:
             yield BadRow(place, reason, str(fields)[:SHOWN], split)
             continue
-        name = str(fields.get("id", number))
+        name = str(number if fields.get("id") is None else fields["id"])
         for part, content in (("text", text), ("id", name)):
             if broken := BROKEN.search(content):
                 what = broken_in_words(broken.group())

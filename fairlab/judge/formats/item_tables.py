@@ -77,7 +77,7 @@ def _cell(row: Mapping[str, Any], column: str) -> str:
     The number 0 is a name like any other.
     """
     value = row.get(column)
-    return "" if value is None or value != value else str(value)  # noqa: PLR0124 (not a number)
+    return "" if value is None or value != value else str(value)
 
 
 def _score(row: Mapping[str, Any]) -> float | None:

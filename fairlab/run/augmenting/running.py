@@ -28,6 +28,7 @@ from fairlab.run.job import refuse_changed_inputs
 from fairlab.run.pushing import push, refuse_push
 from fairlab.types import FairlabError
 
+PROVENANCE = ("source_text", "changed")  # columns of new rows, which an earlier output has both
 QUARANTINE, REJECTED = "quarantine.jsonl", "rejected-*.jsonl"  # files of rows that were not used, in the output
 
 if TYPE_CHECKING:  # imported lazily so that --help is fast
@@ -258,13 +259,14 @@ def gather_review(manifest: Manifest, folder: Path) -> None:
 def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
     """Raise an error with the reason for the first row if no row can be read.
 
-    Reading stops at the first readable row.
+    Reading stops at the first readable row, whose columns are checked.
     """
     from fairlab.data.stream.formats import BadRow
 
     first, count = None, 0
     for row in rows:
         if not isinstance(row, BadRow):
+            _refuse_provenance(row, source)
             return
         first, count = first or row, count + 1
     if first is None:
@@ -275,6 +277,18 @@ def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
     raise FairlabError(
         f"none of the {count} rows of {source} can be read; the first, {first.place}: {first.reason}; {remedy}"
     )
+
+
+def _refuse_provenance(row: Any, source: str) -> None:
+    """Raise an error if the input has a column in which the origin of new rows is written.
+
+    Rows of an earlier output of ``fairlab.augment`` have all of these columns or none.
+    """
+    columns = [name for name in PROVENANCE if name in row.extra]
+    if len(columns) == 1:
+        raise FairlabError(
+            f"{source} has the column '{columns[0]}', in which the origin of new rows is written; rename the column"
+        )
 
 
 def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:
