@@ -5,6 +5,8 @@ Shapes: N is the number of rows, P the number of pairs, L the number of labels, 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -91,6 +93,14 @@ class Audit(Benchmark):
 
     version: ClassVar[int] = 2
     description = DESCRIPTION
+
+    @property
+    def items_sha256(self) -> dict[str, str]:
+        """Return hashes of the rows, the groups and the pairs, by the beginning of the subsets that they determine."""
+        parts: dict[str, Any] = {"": [self.data.fields, self.data.truth.tolist()], **self.data.groups}
+        for one in self.pairs:
+            parts[one.axis] = [parts.get(one.axis), [(pair.row, pair.after, pair.control) for pair in one.pairs]]
+        return {name: hashlib.sha256(json.dumps(part).encode()).hexdigest() for name, part in parts.items()}
 
     def measure(self, backbone: Any, before: Any = None) -> Outcome:
         """Classify all texts, and compare the predictions."""

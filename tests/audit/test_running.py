@@ -247,6 +247,14 @@ def test_two_versions_are_paired():
     assert found.sentence.startswith("old: No, people")
 
 
+def test_audits_of_the_same_rows_are_compared_and_others_refused():
+    first = audit(of_words("He"))
+    assert fairlab.compare(first, audit(of_words("song"))).to_pandas()["difference"].min() < -50
+    others = [one | {"text": one["text"].replace("day", "night")} for one in ROWS]
+    with pytest.raises(FairlabError, match=r"different data \(their texts, labels or groups differ\)"):
+        fairlab.compare(first, audit(of_words("He"), others))
+
+
 def test_groups_that_differ_only_in_signs_keep_their_own_numbers():
     rows = [one | {"age": {"m": "<40", "f": ">40"}[one["sex"]]} for one in ROWS]
     found = audit({"old": of_words("He"), "new": of_words("He")}, rows, group="age")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.benchmarks.inputs import other_input
 from fairlab.benchmarks.kept_items import draws_file
 from fairlab.benchmarks.runner import adjusted
 from fairlab.benchmarks.versions import other_definition
@@ -129,6 +130,8 @@ def why_not(before: Side, after: Side, place: Place) -> str:
     name = "/".join(place)
     if key := _other_setting(before.record, after.record, place[0]):
         return f"they were measured with different settings ({key})"
+    if reason := other_input(before.record, after.record, re.split("[@]", place[0])[0], place[1]):
+        return f"they were measured on different data ({reason})"
     if before.readings[place].n != after.readings[place].n:
         return f"{name} is over {before.readings[place].n} and {after.readings[place].n} items"
     if reason := other_definition(before.readings[place], after.readings[place]):
