@@ -62,7 +62,7 @@ def other_input(first: Record, second: Record, name: str, subset: str) -> str:
         name: Name of the benchmark.
         subset: Part of the benchmark whose items are compared.
     """
-    mine, theirs = (record.provenance.get(READ_BY, {}).get(name, {}) for record in (first, second))
+    mine, theirs = ((record.provenance.get(READ_BY) or {}).get(name, {}) for record in (first, second))
     files = [file for file in mine.get("files", {}) if not (PACKAGE.parent / file).is_relative_to(PACKAGE)]
     if changed := [
         file for file in files if theirs.get("files", {}).get(file, mine["files"][file]) != mine["files"][file]
