@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from datasets import Dataset
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 import fairlab
@@ -18,7 +19,7 @@ from fairlab.audit.running import Settings, read_labelled
 from fairlab.data.groups import read_groups
 from fairlab.mend import settings_in
 from fairlab.mend.classifier import ClassifierWish, _try_method, mend_classifier
-from fairlab.mend.encoder import SPLITS, prepared_groups
+from fairlab.mend.encoder import SPLITS, Wish, _facts, prepared_groups
 from fairlab.mend.judging import KeptUtility, MendJudgement
 from fairlab.mend.retraining import TRAININGS
 from fairlab.mend.running import KEYS, OF_CLASSIFIERS, OF_ENCODERS
@@ -61,6 +62,15 @@ def test_splits_of_which_one_is_missing_are_refused(tmp_path):
     rows = [{**row(group), "split": SPLITS[k % 2]} for k, group in enumerate(make_groups(12))]
     with pytest.raises(FairlabError, match="no group in the split test"):
         prepared_groups(str(write_rows(tmp_path / "own.jsonl", rows)), tmp_path / "out")
+
+
+def test_groups_in_a_folder_are_known_by_their_content(tmp_path, tiny_folders):
+    wish = Wish(str(tiny_folders["bert"]), "gender", KeptUtility("stsb", -1), str(tmp_path / "saved"), ())
+    found = []
+    for count in (3, 4):
+        Dataset.from_list([row(group) for group in make_groups(count)]).save_to_disk(tmp_path / "saved")
+        found.append(_facts(wish)["groups"])
+    assert found[0] != found[1]
 
 
 RUDE, KIND = ["rude", "vile", "foul", "mean"], ["kind", "calm", "warm", "neat"]
