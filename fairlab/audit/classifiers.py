@@ -11,7 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from http.client import HTTPException
+from http.client import HTTPException, IncompleteRead
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -253,11 +253,18 @@ def _answer(place: str, texts: list[str]) -> Any:
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT) as reply:
                 return json.load(reply)
-        except urllib.error.HTTPError as error:
-            if wait is None or error.code not in BUSY:
+        except (OSError, HTTPException) as error:
+            if wait is None or not _may_pass(error):
                 raise
             time.sleep(wait)
     return None
+
+
+def _may_pass(error: Exception) -> bool:
+    """Return whether the same request may succeed later: the server was busy, or the connection was cut."""
+    if isinstance(error, urllib.error.HTTPError):
+        return error.code in BUSY
+    return isinstance(getattr(error, "reason", error), ConnectionResetError | IncompleteRead)
 
 
 def _words_of(error: Exception) -> str:

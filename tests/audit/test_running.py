@@ -265,13 +265,13 @@ def test_groups_that_differ_only_in_signs_keep_their_own_numbers():
 
 def test_a_served_classifier(monkeypatch):
     monkeypatch.setattr(import_module("fairlab.audit.classifiers"), "WAITS", (0.0, 0.0))
-    busy = [True, True]  # the first two requests are refused for the time being
+    busy = [503, 0]  # the first request is not answered, and the second one refused for the time being
 
     class Replies(BaseHTTPRequestHandler):
         def do_POST(self):
             if busy:
-                busy.pop()
-                self.send_error(503)
+                if status := busy.pop():
+                    self.send_error(status)
                 return
             texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
             if any("fails" in text for text in texts):
@@ -359,6 +359,7 @@ EMPTY = [*ROWS, ROWS[0] | {"label": ""}]
         (of_words("He"), {"data": EMPTY}, "row 81: the cell of 'label' is empty"),
         (lambda texts: [[0.5, 0.7]] * len(texts), {}, "sum to 1.2, not to 1"),
         (lambda texts: [[-2.0, 3.0]] * len(texts), {}, "logits, not probabilities"),
+        (lambda texts: [[30, 70]] * len(texts), {}, "to logits, or divide percentages by 100"),
         (lambda texts: [[0.2, 0.3, 0.5]] * len(texts), {}, "gives 3 outputs per text, and there are 2 labels (0, 1)"),
         (of_words("He"), {"labels": ["good", "bad"]}, "has the label '0', but the model has good, bad"),
         (of_words("He"), {"data": WITHOUT}, "names people whose gender"),
