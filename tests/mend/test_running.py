@@ -144,6 +144,7 @@ def test_a_label_that_a_third_lacks_is_a_label_of_all_thirds(tmp_path, monkeypat
 
 def test_a_finished_trial_needs_no_weights(tmp_path):
     """They are removed before the proof if another method is chosen."""
+    (tmp_path / "tried" / "fairtuning").mkdir(parents=True)
     Record(tmp_path / "tried" / "fairtuning", {}, "", "finished").save()
     model = replace(as_classifier(harsh_on_the_south), weights="somewhere")
     wish = ClassifierWish(model, [], Settings(), KeptUtility("accuracy", -2))

@@ -126,8 +126,8 @@ def test_runs_that_are_not_in_the_table_are_named(tmp_path, capsys):
     table([str(tmp_path)])
     printed = capsys.readouterr()
     assert "| INLP | 0.200" in printed.out
-    assert "INL_None_2 (failed: no data)" in printed.err
-    assert "INL_None_3 (running, or killed)" in printed.err
+    assert "_None_2 (failed: no data)" in printed.err
+    assert "_None_3 (running, or killed)" in printed.err
 
 
 def test_what_is_cited_is_every_part_once(tmp_path):

@@ -85,9 +85,9 @@ def test_nothing_to_write_names_the_files_with_the_reasons(tmp_path, reasons, qu
 
 def test_input_without_a_readable_row_is_refused_with_the_first_reason():
     bad = [BadRow("line 1", "no text", ""), BadRow("line 2", "not UTF-8 (x)", "")]
-    refuse_unreadable(iter([*bad, Row("1", "a", {"source_text": "b", "changed": []}), None]), "a.csv")
+    refuse_unreadable(iter([*bad, Row("1", "a", {"source_text": "b", "changed": []}, "line 3", 3), None]), "a.csv")
     with pytest.raises(FairlabError, match=r"a.csv has the column 'changed', in which the origin of"):
-        refuse_unreadable([Row("1", "a", {"changed": "yes"})], "a.csv")
+        refuse_unreadable([Row("1", "a", {"changed": "yes"}, "line 1", 1)], "a.csv")
     with pytest.raises(FairlabError, match=r"none of the 2 rows of a.csv .* first, line 1: no text; if the text is in"):
         refuse_unreadable(bad, "a.csv")
     with pytest.raises(FairlabError, match="save the file as UTF-8"):
