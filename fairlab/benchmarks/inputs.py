@@ -53,8 +53,8 @@ def facts_of(benchmark: Any, read: Mapping[str, Path], config: Any) -> dict[str,
 def other_input(first: Record, second: Record, name: str, subset: str) -> str:
     """Return what differs between the inputs of a benchmark in two records, or an empty string.
 
-    Files of fairlab itself are not compared, because the version of the definition stands for them. Nor is anything
-    that only one of the records has.
+    Files of fairlab itself are not compared, because a change in them raises the version of the definition if it
+    affects results. Anything that only one of the records has is not compared either.
 
     Args:
         first: Record of one measurement.
@@ -63,15 +63,17 @@ def other_input(first: Record, second: Record, name: str, subset: str) -> str:
         subset: Part of the benchmark whose items are compared.
     """
     mine, theirs = ((record.provenance.get(READ_BY) or {}).get(name, {}) for record in (first, second))
-    files = [file for file in mine.get("files", {}) if not (PACKAGE.parent / file).is_relative_to(PACKAGE)]
-    if changed := [
-        file for file in files if theirs.get("files", {}).get(file, mine["files"][file]) != mine["files"][file]
-    ]:
-        return f"{changed[0]} changed between them"
-    items, others = (found.get("items", {}) for found in (mine, theirs))
-    parts = [part for part in items if part in ("", subset) or subset.startswith(f"{part}_")]
-    differ = any(others.get(part, items[part]) != items[part] for part in parts)
+    files = _differing(mine.get("files", {}), theirs.get("files", {}))
+    if own := [file for file in files if not (PACKAGE.parent / file).is_relative_to(PACKAGE)]:
+        return f"{own[0]} changed between them"
+    parts = _differing(mine.get("items", {}), theirs.get("items", {}))
+    differ = any(part in ("", subset) or subset.startswith(f"{part}_") for part in parts)
     return "their texts, labels or groups differ" if differ else ""
+
+
+def _differing(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
+    """Return the keys that both mappings have, with different values."""
+    return [key for key in first if key in second and first[key] != second[key]]
 
 
 def files_in_settings(value: Any) -> Iterator[Path]:

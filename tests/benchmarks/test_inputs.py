@@ -63,7 +63,7 @@ def test_data_that_changed_is_one_sentence(tmp_path, change):
 
 
 def test_records_that_read_other_contents_of_a_file_of_ones_own_differ(tmp_path):
-    """Files of fairlab itself may change: a version stands for them."""
+    """Files of fairlab itself may change."""
     files = [{"own.jsonl": "a", "fairlab/data/x": "b"}, {"own.jsonl": "a", "fairlab/data/x": "c"}, {"own.jsonl": "d"}]
     read = [{"cced": {"version": 1, "files": one}} for one in files]
     first, second, third = (Record(tmp_path, {}, "", provenance={"benchmarks": one}) for one in read)
