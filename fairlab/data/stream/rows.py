@@ -162,7 +162,6 @@ def _rows(
         if lacking:
             value = texts[lacking[0]]
             more = f", but {value} without quotes; write it in quotes" if isinstance(value, int | float) else ""
-            more = ", but a list; join it to one text" if isinstance(value, list) else more
             if lacking[0] in fields and (value is None or isinstance(value, str)):
                 more = ", which is empty"
             reason = f"no text in the field '{lacking[0]}'" + (more or f"; it has: {listed_names(fields)}")

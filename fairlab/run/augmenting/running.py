@@ -26,7 +26,7 @@ from fairlab.run.environment import environment
 from fairlab.run.folders import AUGMENTED, compared
 from fairlab.run.job import refuse_changed_inputs
 from fairlab.run.pushing import push, refuse_push
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, Row
 
 PROVENANCE = ("source_text", "changed")  # columns of new rows, which an earlier output has both
 QUARANTINE, REJECTED = "quarantine.jsonl", "rejected-*.jsonl"  # files of rows that were not used, in the output
@@ -117,6 +117,7 @@ def reader_of(values: dict[str, Any]) -> tuple[Callable[[], Iterator[Any]], Desc
     about = description_of(values["input"])
     read = partial(dataset_rows, values["input"], values["field"], every_split=True)
     refuse_unreadable(read(), values["input"])  # before anything that takes seconds
+    refuse_provenance(read(), values["input"])
     return read, about
 
 
@@ -259,14 +260,13 @@ def gather_review(manifest: Manifest, folder: Path) -> None:
 def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
     """Raise an error with the reason for the first row if no row can be read.
 
-    Reading stops at the first readable row, whose columns are checked.
+    Reading stops at the first readable row.
     """
     from fairlab.data.stream.formats import BadRow
 
     first, count = None, 0
     for row in rows:
         if not isinstance(row, BadRow):
-            _refuse_provenance(row, source)
             return
         first, count = first or row, count + 1
     if first is None:
@@ -279,12 +279,13 @@ def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
     )
 
 
-def _refuse_provenance(row: Any, source: str) -> None:
-    """Raise an error if the input has a column in which the origin of new rows is written.
+def refuse_provenance(rows: Iterable[Any], source: str) -> None:
+    """Raise an error if the first readable row has a column in which the origin of new rows is written.
 
     Rows of an earlier output of ``fairlab.augment`` have all of these columns or none.
     """
-    columns = [name for name in PROVENANCE if name in row.extra]
+    first = next(row for row in rows if isinstance(row, Row))
+    columns = [name for name in PROVENANCE if name in first.extra]
     if len(columns) == 1:
         raise FairlabError(
             f"{source} has the column '{columns[0]}', in which the origin of new rows is written; rename the column"

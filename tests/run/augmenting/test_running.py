@@ -21,6 +21,7 @@ from fairlab.run.augmenting.running import (
     gather_review,
     refuse_nothing,
     refuse_unplanned,
+    refuse_provenance,
     refuse_unreadable,
 )
 from fairlab.types import FairlabError, Row
@@ -83,11 +84,19 @@ def test_nothing_to_write_names_the_files_with_the_reasons(tmp_path, reasons, qu
     assert [name for name in files if name in str(error.value)] == named
 
 
+def test_an_input_with_a_column_of_the_origin_of_new_rows_is_refused():
+    of_earlier = Row("1", "a", {"source_text": "b", "changed": []}, "line 1", 1)
+    refuse_provenance([of_earlier], "a.csv")
+    own = Row("1", "a", {"changed": "yes"}, "line 2", 2)
+    with pytest.raises(
+        FairlabError, match=r"a.csv has the column 'changed', in which the origin of new rows is written"
+    ):
+        refuse_provenance([BadRow("line 1", "no text", ""), own], "a.csv")
+
+
 def test_input_without_a_readable_row_is_refused_with_the_first_reason():
     bad = [BadRow("line 1", "no text", ""), BadRow("line 2", "not UTF-8 (x)", "")]
-    refuse_unreadable(iter([*bad, Row("1", "a", {"source_text": "b", "changed": []}, "line 3", 3), None]), "a.csv")
-    with pytest.raises(FairlabError, match=r"a.csv has the column 'changed', in which the origin of"):
-        refuse_unreadable([Row("1", "a", {"changed": "yes"}, "line 1", 1)], "a.csv")
+    refuse_unreadable(iter([*bad, "a row", None]), "a.csv")
     with pytest.raises(FairlabError, match=r"none of the 2 rows of a.csv .* first, line 1: no text; if the text is in"):
         refuse_unreadable(bad, "a.csv")
     with pytest.raises(FairlabError, match="save the file as UTF-8"):
