@@ -20,8 +20,8 @@ from fairlab.run.augmenting.running import (
     gather_quarantine,
     gather_review,
     refuse_nothing,
-    refuse_unplanned,
     refuse_provenance,
+    refuse_unplanned,
     refuse_unreadable,
 )
 from fairlab.types import FairlabError, Row
@@ -88,9 +88,7 @@ def test_an_input_with_a_column_of_the_origin_of_new_rows_is_refused():
     of_earlier = Row("1", "a", {"source_text": "b", "changed": []}, "line 1", 1)
     refuse_provenance([of_earlier], "a.csv")
     own = Row("1", "a", {"changed": "yes"}, "line 2", 2)
-    with pytest.raises(
-        FairlabError, match=r"a.csv has the column 'changed', in which the origin of new rows is written"
-    ):
+    with pytest.raises(FairlabError, match=r"has the column 'changed', in which the origin of new rows is written"):
         refuse_provenance([BadRow("line 1", "no text", ""), own], "a.csv")
 
 
