@@ -65,8 +65,6 @@ def test_parquet(tmp_path):
     assert (good.text, good.extra, good.place) == ("a", {"n": 1}, "row 1")
     assert bad.place == "row 2"
     assert [good.id, unnamed.id] == ["7", "3"]
-        "'parts', but a list; join it to one text"
-    )
     (tmp_path / "b.parquet").write_bytes(b"no")
     with pytest.raises(FairlabError, match="is not a Parquet file"):
         list(read_rows(str(tmp_path / "b.parquet")))
