@@ -206,6 +206,15 @@ class Record:
     provenance: dict[str, Any] = field(default_factory=dict)
     history: list[dict[str, float]] = field(default_factory=list)
 
+    @property
+    def state(self) -> str:
+        """Return the status, with the reason if there is one.
+
+        The record of a killed process still has the status ``running``.
+        """
+        status = "running, or killed" if self.status == "running" else self.status
+        return f"{status}: {self.reason}" if self.reason else status
+
     def metrics(self) -> dict[str, float]:
         """Return the values of all readings, their p-values (``_p``) and all differences, by key."""
         values = {reading.key: reading.value for reading in self.readings}

@@ -6,10 +6,12 @@ Shapes: N is the number of texts, L the number of labels.
 from __future__ import annotations
 
 import json
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from http.client import HTTPException, IncompleteRead
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,8 @@ SKOPS = ".skops"
 A_REQUEST = 32  # texts per request to a served classifier
 AT_ONCE = 256  # texts that an exported ensemble scores at once
 TIMEOUT = 60.0  # seconds
+BUSY = (429, 502, 503)  # statuses of a server that may answer later
+WAITS = (1.0, 5.0, 20.0)  # seconds before each further request to a busy server
 
 
 def as_classifier(model: Any) -> AnyClassifier:
@@ -232,18 +236,35 @@ def _request_scores(place: str, texts: list[str], of_text: str = "") -> list[dic
     Raises:
         FairlabError: The server cannot be reached, or responds in another format.
     """
-    body = json.dumps({"input": texts}).encode()
-    request = urllib.request.Request(place, body, {"Content-Type": "application/json"})
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT) as reply:
-            results = json.load(reply)["results"]
-        scores = [one["category_scores"] for one in results]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        scores = [one["category_scores"] for one in _answer(place, texts)["results"]]
+    except (OSError, HTTPException, ValueError, KeyError, TypeError) as error:
         remedy = "remove the text, or fix the server" if of_text else "give the address that fairlab serve prints"
         raise FairlabError(f"{place} returns no scores{of_text} ({_words_of(error)}); {remedy}") from error
     if len(scores) != len(texts):
         raise FairlabError(f"{place} returned {len(scores)} results for {len(texts)} texts; check the server")
     return scores
+
+
+def _answer(place: str, texts: list[str]) -> Any:
+    """Return the JSON value with which a server answers a request. The request is repeated while the server is busy."""
+    request = urllib.request.Request(place, json.dumps({"input": texts}).encode(), {"Content-Type": "application/json"})
+    for wait in (*WAITS, None):
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT) as reply:
+                return json.load(reply)
+        except (OSError, HTTPException) as error:
+            if wait is None or not _may_pass(error):
+                raise
+            time.sleep(wait)
+    return None
+
+
+def _may_pass(error: Exception) -> bool:
+    """Return whether the same request may succeed later: the server was busy, or the connection was cut."""
+    if isinstance(error, urllib.error.HTTPError):
+        return error.code in BUSY
+    return isinstance(getattr(error, "reason", error), ConnectionResetError | IncompleteRead)
 
 
 def _words_of(error: Exception) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import partial
+from itertools import chain, count
 
 from fairlab.benchmarks.scales import percent, points
 from fairlab.types import ALIKE, Description, QuantityInfo
@@ -103,6 +105,18 @@ DESCRIPTION = Description(
 )
 
 
-def slug(name: str) -> str:
-    """Convert a name to the form used in keys of readings, without white space and slashes."""
-    return re.sub(r"[^\w*&.-]+", "_", name.strip())
+def slugs(names: Iterable[str]) -> dict[str, str]:
+    """Return the form of each name in keys of readings, without white space and slashes.
+
+    Distinct names have distinct forms: a form that an earlier name has is followed by a number.
+
+    Example:
+        >>> slugs(["a text", "C#", "C++"])
+        {'a text': 'a_text', 'C#': 'C_', 'C++': 'C__2'}
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        plain = re.sub(r"[^\w*&.-]+", "_", name.strip())
+        forms = chain([plain], (f"{plain}_{number}" for number in count(2)))
+        found[name] = next(form for form in forms if form not in found.values())
+    return found

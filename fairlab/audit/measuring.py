@@ -5,6 +5,8 @@ Shapes: N is the number of rows, P the number of pairs, L the number of labels, 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.data import LabelledRows
-from fairlab.audit.described import AUDIT, DESCRIPTION, slug
+from fairlab.audit.described import AUDIT, DESCRIPTION, slugs
 from fairlab.audit.excess import POWER_Z, Corrections, excess_of
 from fairlab.audit.outputs import cuts_of, decided, outputs_of
 from fairlab.audit.pairs import Pair, Pairs
@@ -91,6 +93,14 @@ class Audit(Benchmark):
 
     version: ClassVar[int] = 2
     description = DESCRIPTION
+
+    @property
+    def items_sha256(self) -> dict[str, str]:
+        """Return hashes of the rows, the groups and the pairs, by the beginning of the subsets that they determine."""
+        parts: dict[str, Any] = {"": [self.data.fields, self.data.truth.tolist()], **self.data.groups}
+        for one in self.pairs:
+            parts[one.axis] = [parts.get(one.axis), [(pair.row, pair.after, pair.control) for pair in one.pairs]]
+        return {name: hashlib.sha256(json.dumps(part).encode()).hexdigest() for name, part in parts.items()}
 
     def measure(self, backbone: Any, before: Any = None) -> Outcome:
         """Classify all texts, and compare the predictions."""
@@ -182,10 +192,10 @@ class Audit(Benchmark):
         parts = [f"{one.axis}_{pair.source}_{pair.target}" for pair in one.pairs]
         gold = [f"{one.axis}_label_{self.data.named_truth(pair.row)}" for pair in one.pairs]
         for names in (parts, gold if not score else []):
-            for name in sorted(set(names)):
+            for name, form in slugs(sorted(set(names))).items():
                 chosen = np.array([other == name for other in names])
                 if chosen.sum() >= FEWEST:
-                    yield from _changes(slug(name), answers, chosen, score, tested=False)
+                    yield from _changes(form, answers, chosen, score, tested=False)
 
     def _error(self, one: Pairs) -> Quantity:
         """Return the proportion of checked rewrites that a person marked as wrong."""

@@ -19,6 +19,7 @@ from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
 OFF = 0.01  # largest accepted distance of a sum of probabilities from 1
+PERCENT = 100
 EVEN = 0.5  # probability from which a label is predicted
 
 
@@ -138,9 +139,12 @@ def _checked(model: AnyClassifier, outputs: Array, texts: Sequence[Fields], kind
     if kind == "score":
         return outputs
     if outputs.min() < -1e-6 or outputs.max() > 1 + 1e-6:
+        kinds, remedy = "logits", "apply softmax (one label per text) or sigmoid (several)"
+        if outputs.min() >= 0 and outputs.max() <= PERCENT:
+            kinds, remedy = "logits or percentages", f"{remedy} to logits, or divide percentages by {PERCENT}"
         raise FairlabError(
-            f"{model.name} gives values from {outputs.min():.3g} to {outputs.max():.3g}, which are logits, not "
-            "probabilities; apply softmax (one label per text) or sigmoid (several)"
+            f"{model.name} gives values from {outputs.min():.3g} to {outputs.max():.3g}, which are {kinds}, not "
+            f"probabilities; {remedy}"
         )
     sums = outputs.sum(axis=1)
     if kind == "one" and (off := np.abs(sums - 1)).max() > OFF:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.audit.data import LabelledRows
-from fairlab.audit.described import slug
+from fairlab.audit.described import slugs
 from fairlab.audit.group_rates import (
     SMALLEST,
     TESTED,
@@ -105,25 +105,26 @@ def binaries(data: LabelledRows, labels: Array, outputs: Array) -> Iterator[tupl
 def _of_labels(column: str, members: Members, data: LabelledRows, labels: Array, outputs: Array) -> Iterator[Quantity]:
     """Yield the rates of each label and, for three or more exclusive labels, the accuracy over all labels."""
     whole = len(data.labels) > 2 and data.kind == "one"
+    forms, of_labels = slugs(members.names), slugs(data.labels)
     if whole:
         right = (labels == data.truth).astype(np.float64)
         of_all = Binary(np.ones(len(right)), right, right)
         rates = [one for one in group_rates(of_all, members) if one.name in ("accuracy", "accuracy_gap")]
-        yield from _as_quantities(column, column, rates)
+        yield from _as_quantities(column, forms, rates)
         yield from _detectable(column, of_all, members, ("accuracy",))
     for name, of_label in binaries(data, labels, outputs):
-        subset = f"{column}_{slug(name)}" if whole or data.kind == "several" else column
+        subset = f"{column}_{of_labels[name]}" if whole or data.kind == "several" else column
         if min(of_label.truth.sum(), (1 - of_label.truth).sum()) < SMALLEST:
             continue
         rates = [one for one in group_rates(of_label, members) if not (whole and one.name.startswith("accuracy"))]
-        yield from _as_quantities(subset, subset, rates)
+        yield from _as_quantities(subset, forms, rates)
         tested = tuple(one for one in TESTED if not (whole and one == "accuracy"))
         yield from _detectable(subset, of_label, members, tested)
 
 
-def _as_quantities(subset: str, prefix: str, rates: Sequence[Rate]) -> Iterator[Quantity]:
+def _as_quantities(subset: str, forms: Mapping[str, str], rates: Sequence[Rate]) -> Iterator[Quantity]:
     for one in rates:
-        place = f"{prefix}_{slug(one.group)}" if one.group else subset
+        place = f"{subset}_{forms[one.group]}" if one.group else subset
         low, high = percentile_interval(100 * one.draws)  # if a gap is near 0, draws exceed it
         interval = (min(low, 100 * one.value), max(high, 100 * one.value))
         yield Quantity(place, one.name, 100 * one.value, 100 * one.draws, one.n, interval=interval, p=one.p)
@@ -150,10 +151,8 @@ def _of_scores(column: str, members: Members, errors: Array) -> Iterator[Quantit
             return (weights_BN @ (errors[:, None] * member_NK)) / (weights_BN @ member_NK)
 
     values, draws = means(np.ones((1, len(errors))))[0], weighted_draws(means, range(len(errors)))
-    for k, name in enumerate(members.names):
-        yield Quantity(
-            f"{column}_{slug(name)}", "mean_error", float(values[k]), draws[:, k], int(member_NK[:, k].sum())
-        )
+    for k, form in enumerate(slugs(members.names).values()):
+        yield Quantity(f"{column}_{form}", "mean_error", float(values[k]), draws[:, k], int(member_NK[:, k].sum()))
     gaps = largest_gap(draws)
     yield Quantity(
         column, "mean_error_gap", float(largest_gap(values)), gaps, len(errors), interval=percentile_interval(gaps)

@@ -37,7 +37,7 @@ def changed_file(kept: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
 
 
 def facts_of(benchmark: Any, read: Mapping[str, Path], config: Any) -> dict[str, Any]:
-    """Return the version of a benchmark and the SHA-256 of its data.
+    """Return the version of a benchmark, and the SHA-256 of its data: of its files, and of items from elsewhere.
 
     Args:
         benchmark: Benchmark, whose settings may name files.
@@ -46,7 +46,34 @@ def facts_of(benchmark: Any, read: Mapping[str, Path], config: Any) -> dict[str,
     """
     named = {portable_name(place): place for place in (*files_in_settings(vars(benchmark)), *files_in_settings(config))}
     files = {name: sha256(place) for name, place in sorted({**named, **read}.items()) if place.is_file()}
-    return {"version": benchmark.version, "files": files}
+    items = getattr(benchmark, "items_sha256", None)
+    return {"version": benchmark.version, "files": files} | ({"items": items} if items else {})
+
+
+def other_input(first: Record, second: Record, name: str, subset: str) -> str:
+    """Return what differs between the inputs of a benchmark in two records, or an empty string.
+
+    Files of fairlab itself are not compared, because a change in them raises the version of the definition if it
+    affects results. Anything that only one of the records has is not compared either.
+
+    Args:
+        first: Record of one measurement.
+        second: Record of the other measurement.
+        name: Name of the benchmark.
+        subset: Part of the benchmark whose items are compared.
+    """
+    mine, theirs = ((record.provenance.get(READ_BY) or {}).get(name, {}) for record in (first, second))
+    files = _differing(mine.get("files", {}), theirs.get("files", {}))
+    if own := [file for file in files if not (PACKAGE.parent / file).is_relative_to(PACKAGE)]:
+        return f"{own[0]} changed between them"
+    parts = _differing(mine.get("items", {}), theirs.get("items", {}))
+    differ = any(part in ("", subset) or subset.startswith(f"{part}_") for part in parts)
+    return "their texts, labels or groups differ" if differ else ""
+
+
+def _differing(first: Mapping[str, str], second: Mapping[str, str]) -> list[str]:
+    """Return the keys that both mappings have, with different values."""
+    return [key for key in first if key in second and first[key] != second[key]]
 
 
 def files_in_settings(value: Any) -> Iterator[Path]:

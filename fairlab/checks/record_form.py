@@ -19,6 +19,7 @@ CONFIG: dict[str, Any] = {
 PROVENANCE: dict[str, Any] = {
     **dict.fromkeys(("data", "weights", "method", "rows", "rewriter", "choices"), Node | None),
     "sources": dict[str, Any] | None,
+    "benchmarks": dict[str, dict[str, int | dict[str, str]]] | None,
     "stages": dict[str, dict[str, Number]],
     **dict.fromkeys(("wall_seconds", "processor_seconds"), Number),
 }

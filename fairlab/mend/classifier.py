@@ -27,6 +27,8 @@ from fairlab.mend.parts import begun, export_trained, kept_part, remove_weights
 from fairlab.mend.retraining import TRAININGS, train_classifier
 from fairlab.record import Record
 from fairlab.reporting.report import write_report
+from fairlab.run.config.backbone_nodes import backbone_node, model_facts
+from fairlab.run.config.composing import composing
 from fairlab.run.environment import environment
 from fairlab.types import FairlabError, Row
 
@@ -73,9 +75,13 @@ def mend_classifier(wish: ClassifierWish, folder: Path) -> MendOutcome:
     name, rows = read_source(wish.data, wish.settings.field)
     parts = thirds(name, rows)
     model = as_classifier(wish.model)
-    label_rows(name, rows, wish.settings, model)  # a message about a third would name places in that third
+    every = label_rows(name, rows, wish.settings, model)  # a message about a third would name places in that third
+    # a rare label may be missing from a third, whose labels would then differ
+    wish = replace(wish, settings=replace(wish.settings, labels=every.labels))
     _refuse_small_parts(parts, wish.settings, model)
-    with begun(folder, _facts(wish, model, parts)):
+    with composing():
+        facts = _facts(wish, model, parts)
+    with begun(folder, facts):
         return _mend(wish, model, parts, folder)
 
 
@@ -93,10 +99,14 @@ def _refuse_small_parts(parts: Sequence[Rows], settings: Settings, model: AnyCla
 
 
 def _facts(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows]) -> dict[str, Any]:
-    """Return the settings, the model's name and a hash of the rows, which identify the run."""
+    """Return the settings, and what identifies the model and the rows, which identify the run.
+
+    Of the models, only those of transformers have weights that can be hashed.
+    """
     digest = hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
-    facts = {"model": model.name, "data": digest, "price": str(wish.price), "methods": wish.ways, "scale": wish.scale}
-    return {**facts, **asdict(wish.settings)}
+    weights = model_facts(backbone_node(model.weights, {})) if model.weights else {}
+    facts = {"model": [model.name, weights, model.thresholds], "data": digest, "price": str(wish.price)}
+    return {**facts, "methods": wish.ways, "scale": wish.scale, **asdict(wish.settings)}
 
 
 def _mend(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows], folder: Path) -> MendOutcome:
@@ -138,7 +148,12 @@ def _mend(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows], fol
 def _try_method(
     way: str, model: AnyClassifier, fit: Rows, choosing: Rows, wish: ClassifierWish, folder: Path
 ) -> Record:
-    """Apply one method, audit the model before and after it on the selection rows, and return the record."""
+    """Apply one method, audit the model before and after it on the selection rows, and return the record.
+
+    A finished audit is reused first, because the weights of methods that were not selected are removed.
+    """
+    if kept := kept_part(folder / TRIED / way):
+        return kept
     if way in RULES:
         settings = replace(wish.settings, mend=cast(Way, way), fit=fit)
         return _audited({"": model}, choosing, settings, folder / TRIED / way)

@@ -20,9 +20,9 @@ from fairlab.benchmarks.seat import SEAT
 from fairlab.benchmarks.stsb import STSB
 from fairlab.checks.escapes import print_escaped
 from fairlab.data.counterfactual import hold_out, split_groups
-from fairlab.data.groups import EMBEDDED, read_groups
+from fairlab.data.groups import EMBEDDED, groups_sha256, read_groups
 from fairlab.data.published.download import locate
-from fairlab.files import sha256, write_whole
+from fairlab.files import write_whole
 from fairlab.mend.judging import KeptUtility, best_of, judge_change
 from fairlab.mend.outcome import CHOSEN, PROVEN, TRIED, MendOutcome, concluded, publish
 from fairlab.mend.parts import begun, export_trained, remove_weights, run_part
@@ -88,12 +88,11 @@ def mend_encoder(wish: Wish, folder: Path) -> MendOutcome:
 
 
 def _facts(wish: Wish) -> dict[str, Any]:
-    """Return the settings with hashes of the weights and of the file of groups, which identify the run."""
+    """Return the settings with hashes of the model and of the groups' files, which identify the run."""
     with composing():
-        weights = model_facts(backbone_node(wish.model, {})).get("sha256")
-    groups = sha256(Path(wish.groups)) if Path(wish.groups).is_file() else wish.groups
+        model = model_facts(backbone_node(wish.model, {}))
     settings = {key: value for key, value in asdict(wish).items() if key != "name"}
-    return {**settings, "model": [wish.model, weights], "groups": groups}
+    return {**settings, "model": [wish.model, model], "groups": groups_sha256(wish.groups)}
 
 
 def _mend(wish: Wish, folder: Path) -> MendOutcome:

@@ -207,7 +207,7 @@ def _example_rows(folder: Path, manifest: Manifest) -> Iterator[dict[str, Any]]:
     names = names[:: max(1, len(names) // EXAMPLES)][:EXAMPLES]
     each = -(-EXAMPLES // max(1, len(names)))
     for name in names:
-        yield from islice((row for row in _rows(folder / name) if "changed" in row), each)
+        yield from islice((row for row in _rows(folder / name) if {"changed", "source_place"} <= {*row}), each)
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -221,7 +221,9 @@ def _example(row: dict[str, Any], field: str | list[str]) -> Change:
         return _shown(title, row["source_text"], {"perturbed": _text(row, field)})
     if "rewritten" in row:
         return _shown(row["source_place"], row["source_text"], {"rewritten": _text(row, field)})
-    return _shown(row["source_place"], row["source_text"], row.get("versions") or {"swapped": _text(row, field)})
+    versions = row.get("versions")  # of a group, or a column of labelled rows
+    versions = versions if isinstance(versions, dict) else {"swapped": _text(row, field)}
+    return _shown(row["source_place"], row["source_text"], versions)
 
 
 def _text(row: dict[str, Any], field: str | list[str]) -> str:

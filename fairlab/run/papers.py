@@ -46,9 +46,10 @@ def table(arguments: Sequence[str]) -> None:
 
         records = _records(chosen.runs, chosen.output)
         for record in records:
-            if not record.readings and record.status == "finished":
-                reasons = "; ".join(one.reason for one in record.not_run) or "it has no results"
-                print_escaped(f"not in the table: {record.folder} ({reasons})", error=True)
+            reason = "; ".join(one.reason for one in record.not_run) or "it has no results"
+            reason = reason if record.status == "finished" else record.state
+            if record.status != "finished" or not record.readings:
+                print_escaped(f"not in the table: {record.folder} ({reason})", error=True)
         more = {"baseline": not chosen.no_baseline, "spread": chosen.spread, "decimals": chosen.decimals}
         found = paper_table(records, chosen.readings, **more, progress="comparing the runs")
         _print_or_write(found.to_latex(chosen.caption) if chosen.latex else found.to_markdown(), chosen.output)

@@ -2,8 +2,10 @@
 
 import json
 import re
+import socket
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib import import_module
 from zlib import crc32
 
 import numpy as np
@@ -245,9 +247,32 @@ def test_two_versions_are_paired():
     assert found.sentence.startswith("old: No, people")
 
 
-def test_a_served_classifier():
+def test_audits_of_the_same_rows_are_compared_and_others_refused():
+    first = audit(of_words("He"))
+    assert fairlab.compare(first, audit(of_words("song"))).to_pandas()["difference"].min() < -50
+    others = [one | {"text": one["text"].replace("day", "night")} for one in ROWS]
+    with pytest.raises(FairlabError, match=r"different data \(their texts, labels or groups differ\)"):
+        fairlab.compare(first, audit(of_words("He"), others))
+
+
+def test_groups_that_differ_only_in_signs_keep_their_own_numbers():
+    rows = [one | {"age": {"m": "<40", "f": ">40"}[one["sex"]]} for one in ROWS]
+    found = audit({"old": of_words("He"), "new": of_words("He")}, rows, group="age")
+    assert found["new/audit/age__40/false_positive_rate"] == 100
+    assert found["new/audit/age__40_2/false_positive_rate"] == 0
+    assert {one.difference for one in found.comparisons} == {0}
+
+
+def test_a_served_classifier(monkeypatch):
+    monkeypatch.setattr(import_module("fairlab.audit.classifiers"), "WAITS", (0.0, 0.0))
+    busy = [503, 0]  # the first request is not answered, and the second one refused for the time being
+
     class Replies(BaseHTTPRequestHandler):
         def do_POST(self):
+            if busy:
+                if status := busy.pop():
+                    self.send_error(status)
+                return
             texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
             if any("fails" in text for text in texts):
                 self.send_error(500)
@@ -273,6 +298,20 @@ def test_a_served_classifier():
     finally:
         server.shutdown()
     assert found["audit/gender/flips"] > 50
+
+
+def test_an_address_of_another_kind_of_server_is_refused():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def greet():
+            connection, _ = server.accept()
+            connection.recv(1024)
+            connection.sendall(b"220 mail is welcome\r\n")
+            connection.close()
+
+        threading.Thread(target=greet, daemon=True).start()
+        with pytest.raises(FairlabError, match=r"returns no scores .*; give the address that fairlab serve prints"):
+            audit(f"http://127.0.0.1:{server.getsockname()[1]}")
 
 
 def test_a_sheet_is_written_read_and_counted(tmp_path):
@@ -320,6 +359,7 @@ EMPTY = [*ROWS, ROWS[0] | {"label": ""}]
         (of_words("He"), {"data": EMPTY}, "row 81: the cell of 'label' is empty"),
         (lambda texts: [[0.5, 0.7]] * len(texts), {}, "sum to 1.2, not to 1"),
         (lambda texts: [[-2.0, 3.0]] * len(texts), {}, "logits, not probabilities"),
+        (lambda texts: [[30, 70]] * len(texts), {}, "to logits, or divide percentages by 100"),
         (lambda texts: [[0.2, 0.3, 0.5]] * len(texts), {}, "gives 3 outputs per text, and there are 2 labels (0, 1)"),
         (of_words("He"), {"labels": ["good", "bad"]}, "has the label '0', but the model has good, bad"),
         (of_words("He"), {"data": WITHOUT}, "names people whose gender"),

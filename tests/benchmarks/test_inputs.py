@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlab.benchmarks.inputs import changed_file, facts_of, refuse_changed_files
+from fairlab.benchmarks.inputs import changed_file, facts_of, other_input, refuse_changed_files
 from fairlab.data.groups import read_groups
 from fairlab.data.published.download import locate
 from fairlab.data.reads import noting_reads
@@ -60,3 +60,12 @@ def test_data_that_changed_is_one_sentence(tmp_path, change):
     with pytest.raises(FairlabError, match=rf"{file}.*{'is gone' if change == 'gone' else 'changed since'}.*; start a"):
         refuse_changed_files(record, ["cced"], "start a new run")
     refuse_changed_files(record, ["seat"], "start a new run")
+
+
+def test_records_that_read_other_contents_of_a_file_of_ones_own_differ(tmp_path):
+    """Files of fairlab itself may change."""
+    files = [{"own.jsonl": "a", "fairlab/data/x": "b"}, {"own.jsonl": "a", "fairlab/data/x": "c"}, {"own.jsonl": "d"}]
+    read = [{"cced": {"version": 1, "files": one}} for one in files]
+    first, second, third = (Record(tmp_path, {}, "", provenance={"benchmarks": one}) for one in read)
+    assert other_input(first, second, "cced", "own") == ""
+    assert other_input(first, third, "cced", "own") == "own.jsonl changed between them"

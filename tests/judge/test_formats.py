@@ -88,15 +88,17 @@ def test_mteb_has_its_tasks_as_items(tmp_path):
     assert dict(zip(found.ids, found.values, strict=True)) == {"Pairs": 0.5, "STS": pytest.approx(0.7)}
 
 
-def test_a_table_of_items_in_every_format(tmp_path):
-    table = pandas.DataFrame({"id": ["x", "y", "z"], "score": [1.0, 0.5, 0.0], "group": ["p", "p", "q"]})
+@pytest.mark.parametrize(("ids", "groups"), [(("x", "y", "z"), ("p", "p", "q")), ((0, 1, 2), (0, 0, 1))])
+def test_a_table_of_items_in_every_format(tmp_path, ids, groups):
+    """The number 0 names an item, a group or a task as any other number does."""
+    table = pandas.DataFrame({"id": ids, "score": [1.0, 0.5, 0.0], "group": groups, "task": groups[0]})
     table.to_csv(tmp_path / "a.csv", index=False)
     table.to_parquet(tmp_path / "b.parquet")
     table.to_json(tmp_path / "c.jsonl", orient="records", lines=True)
     for run in read_tool_runs(tmp_path):
         (found,) = run.tasks
-        assert (found.ids, found.values.tolist()) == (("x", "y", "z"), [1.0, 0.5, 0.0])
-        assert found.clusters == ("p", "p", "q")
+        assert (found.ids, found.values.tolist()) == (tuple(map(str, ids)), [1.0, 0.5, 0.0])
+        assert (found.clusters, found.task) == (tuple(map(str, groups)), str(groups[0]))
 
 
 def test_answers_to_one_item_are_averaged(tmp_path):

@@ -4,19 +4,26 @@ import hashlib
 import json
 import re
 import shlex
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 import torch
+from datasets import Dataset
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 import fairlab
+from fairlab.audit.classifiers import as_classifier
+from fairlab.audit.running import Settings, read_labelled
 from fairlab.data.groups import read_groups
 from fairlab.mend import settings_in
-from fairlab.mend.encoder import SPLITS, prepared_groups
-from fairlab.mend.judging import MendJudgement
+from fairlab.mend.classifier import ClassifierWish, _try_method, mend_classifier
+from fairlab.mend.encoder import SPLITS, Wish, _facts, prepared_groups
+from fairlab.mend.judging import KeptUtility, MendJudgement
 from fairlab.mend.retraining import TRAININGS
 from fairlab.mend.running import KEYS, OF_CLASSIFIERS, OF_ENCODERS
+from fairlab.record import Record
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row, write_rows
 
@@ -55,6 +62,15 @@ def test_splits_of_which_one_is_missing_are_refused(tmp_path):
     rows = [{**row(group), "split": SPLITS[k % 2]} for k, group in enumerate(make_groups(12))]
     with pytest.raises(FairlabError, match="no group in the split test"):
         prepared_groups(str(write_rows(tmp_path / "own.jsonl", rows)), tmp_path / "out")
+
+
+def test_groups_in_a_folder_are_known_by_their_content(tmp_path, tiny_folders):
+    wish = Wish(str(tiny_folders["bert"]), "gender", KeptUtility("stsb", -1), str(tmp_path / "saved"), ())
+    found = []
+    for count in (3, 4):
+        Dataset.from_list([row(group) for group in make_groups(count)]).save_to_disk(tmp_path / "saved")
+        found.append(_facts(wish)["groups"])
+    assert found[0] != found[1]
 
 
 RUDE, KIND = ["rude", "vile", "foul", "mean"], ["kind", "calm", "warm", "neat"]
@@ -115,6 +131,26 @@ def test_rows_that_cannot_be_audited_are_refused_before_anything_is_written(tmp_
     refuse("row 100: the cell of 'label' is empty", [*rows[:99], {**rows[99], "label": None}])
 
 
+def test_a_label_that_a_third_lacks_is_a_label_of_all_thirds(tmp_path, monkeypatch):
+    rows = [{**one, "label": "rare" if k == 5 else "ab"[one["label"]]} for k, one in enumerate(rated(90))]
+    found = []
+    module = import_module("fairlab.mend.classifier")
+    monkeypatch.setattr(module, "_mend", lambda wish, model, parts, folder: found.extend([wish, model, parts]))
+    wish = ClassifierWish(lambda texts: texts, rows, Settings(mode="lexical"), KeptUtility("accuracy", -2))
+    mend_classifier(wish, tmp_path / "out")
+    of_thirds = [read_labelled(part, found[0].settings, found[1]).labels for part in found[2]]
+    assert of_thirds == [("a", "b", "rare")] * 3
+
+
+def test_a_finished_trial_needs_no_weights(tmp_path):
+    """They are removed before the proof if another method is chosen."""
+    (tmp_path / "tried" / "fairtuning").mkdir(parents=True)
+    Record(tmp_path / "tried" / "fairtuning", {}, "", "finished").save()
+    model = replace(as_classifier(harsh_on_the_south), weights="somewhere")
+    wish = ClassifierWish(model, [], Settings(), KeptUtility("accuracy", -2))
+    assert _try_method("fairtuning", model, [], [], wish, tmp_path).folder == tmp_path / "tried" / "fairtuning"
+
+
 @pytest.mark.slow
 def test_a_killed_mending_resumes(tmp_path):
     """What was finished is kept, byte for byte; other settings are refused."""
@@ -152,6 +188,15 @@ def test_a_transformers_classifier_is_trained_too(tmp_path, tiny_folders, monkey
     assert found.model.labels == ("LABEL_0", "LABEL_1")  # as the first model calls them
     assert fairlab.audit(found.model, rated(100), mode="lexical").sentence
     assert "| before |" in (tmp_path / "out" / "model" / "README.md").read_text()
+    (tmp_path / "out" / "mend.json").unlink()  # as if killed after the weights of the other training were removed
+    again = fairlab.mend(str(folder), data=rated(300), methods=["logit_pairing", "fairtuning"], **given)
+    assert (again.sentence, again.outcome.tried, again.outcome.skipped) == (found.sentence, found.outcome.tried, {})
+    (tmp_path / "out" / "mend.json").unlink()
+    other = AutoModelForSequenceClassification.from_pretrained(folder)
+    torch.nn.init.ones_(other.classifier.weight)
+    other.save_pretrained(folder)
+    with pytest.raises(FairlabError, match="was started with another model; repeat the first command"):
+        fairlab.mend(str(folder), data=rated(300), methods=["logit_pairing", "fairtuning"], **given)
 
 
 @pytest.fixture

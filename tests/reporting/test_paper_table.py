@@ -16,6 +16,7 @@ from fairlab.reporting.paper_table import change_p, paper_table
 from fairlab.reporting.tables.rendering import Printed, latex
 from fairlab.reporting.tables.tool_records import tool_records
 from fairlab.reporting.verdicts import corrected_interval
+from fairlab.run.papers import table
 from fairlab.types import FairlabError
 
 GAP, LIKE = ("cced", "mine", "gap"), ("stsb", "dev", "spearman")
@@ -116,6 +117,17 @@ def test_wrong_values_are_one_sentence(tmp_path, given, said):
 def test_a_table_over_nothing_is_one_sentence(tmp_path):
     with pytest.raises(FairlabError, match="none of the 1 runs has finished"):
         paper_table([Record(tmp_path, {}, "", status="failed")])
+
+
+def test_runs_that_are_not_in_the_table_are_named(tmp_path, capsys):
+    run(tmp_path, 1).save()
+    for seed, more in ((2, {"status": "failed", "reason": "no data"}), (3, {"status": "running"})):
+        replace(run(tmp_path, seed), **more).save()
+    table([str(tmp_path)])
+    printed = capsys.readouterr()
+    assert "| INLP | 0.200" in printed.out
+    assert "_None_2 (failed: no data)" in printed.err
+    assert "_None_3 (running, or killed)" in printed.err
 
 
 def test_what_is_cited_is_every_part_once(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,17 +80,23 @@ def _of_columns(manifest: Path) -> Mapping[str, Any]:
 def _of_parquet(path: Path) -> Mapping[str, Any]:
     """Return the types of the columns in a Parquet file, with label names if ``datasets`` wrote it.
 
-    The mapping is empty if ``datasets`` does not support a type, such as a map, or if the file is damaged. A damaged
-    file is reported later, when it is read.
+    A column whose type ``datasets`` does not support, such as a map, is left out. The mapping is empty if the file is
+    damaged, which is reported later, when it is read.
     """
     import datasets
     import pyarrow
     from pyarrow import parquet
 
+    found: dict[str, Any] = {}
     try:
-        return dict(datasets.Features.from_arrow_schema(parquet.read_schema(path)))
-    except (pyarrow.ArrowException, OSError, ValueError):
-        return {}
+        schema = parquet.read_schema(path)
+    except (pyarrow.ArrowException, OSError):
+        return found
+    for name in schema.names:
+        with suppress(pyarrow.ArrowException, ValueError):
+            column = pyarrow.schema([schema.field(name)], schema.metadata)
+            found |= datasets.Features.from_arrow_schema(column)
+    return found
 
 
 def _holds_bytes(features: Mapping[str, Any]) -> bool:

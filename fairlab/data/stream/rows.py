@@ -170,7 +170,7 @@ def _rows(
         if reason:
             yield BadRow(place, reason, str(fields)[:SHOWN], split)
             continue
-        name = str(fields.get("id", number))
+        name = str(number if fields.get("id") is None else fields["id"])
         for part, content in (("text", text), ("id", name)):
             if broken := BROKEN.search(content):
                 what = broken_in_words(broken.group())

@@ -54,13 +54,13 @@ def read(path: Path) -> ToolRun:
             if isinstance(entry, BadRow):
                 raise FairlabError(f"{path}, {entry.place} cannot be read ({entry.reason}); correct or remove it")
             place, row = entry
-            value = _score(row)
-            if value is None or row.get("id") in (None, ""):
+            value, name = _score(row), _cell(row, "id")
+            if value is None or not name:
                 raise FairlabError(f"{path}, {place} has no id or no numeric score; fill in the row or remove it")
-            key = str(row.get("task") or TASK), str(row.get("metric") or "score")
-            text = text_hash(str(row["text"])) if row.get("text") else ""
-            rows.setdefault(key, []).append((str(row["id"]), value, text, str(row.get("group") or "")))
-            models.add(str(row.get("model") or path.stem))
+            key = _cell(row, "task") or TASK, _cell(row, "metric") or "score"
+            text = text_hash(_cell(row, "text")) if _cell(row, "text") else ""
+            rows.setdefault(key, []).append((name, value, text, _cell(row, "group")))
+            models.add(_cell(row, "model") or path.stem)
     if len(models) > 1:
         raise FairlabError(
             f"{path} has scores of several models ({', '.join(sorted(models))}); give one file per model"
@@ -69,6 +69,15 @@ def read(path: Path) -> ToolRun:
         raise FairlabError(f"{path} contains no rows; give a table with at least one item")
     tasks = tuple(item_scores(task, metric, some) for (task, metric), some in rows.items())
     return ToolRun(models.pop(), TOOL, path, tasks)
+
+
+def _cell(row: Mapping[str, Any], column: str) -> str:
+    """Return a cell as text; an empty text if the cell is missing, empty or not a number.
+
+    The number 0 is a name like any other.
+    """
+    value = row.get(column)
+    return "" if value is None or value != value else str(value)
 
 
 def _score(row: Mapping[str, Any]) -> float | None:

@@ -374,6 +374,6 @@ def _forest_row(settings: str, point: Point, widest: float) -> Row:
 
 
 def _unfinished(records: Sequence[Record], unread: Sequence[str]) -> Block:
-    rows = [[str(r.folder.name), r.status, r.reason] for r in records if r.status != "finished"]
+    rows = [[str(r.folder.name), *r.state.partition(": ")[::2]] for r in records if r.status != "finished"]
     rows += [["", "not read", sentence] for sentence in unread]
     return PageTable(["run", "status", "why"], rows) if rows else Text("Every run that was started finished.")

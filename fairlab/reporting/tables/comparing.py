@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.benchmarks.inputs import other_input
 from fairlab.benchmarks.kept_items import draws_file
 from fairlab.benchmarks.runner import adjusted
 from fairlab.benchmarks.versions import other_definition
@@ -129,6 +130,8 @@ def why_not(before: Side, after: Side, place: Place) -> str:
     name = "/".join(place)
     if key := _other_setting(before.record, after.record, place[0]):
         return f"they were measured with different settings ({key})"
+    if reason := other_data(before.record, after.record, place):
+        return f"they were measured on different data ({reason})"
     if before.readings[place].n != after.readings[place].n:
         return f"{name} is over {before.readings[place].n} and {after.readings[place].n} items"
     if reason := other_definition(before.readings[place], after.readings[place]):
@@ -137,6 +140,11 @@ def why_not(before: Side, after: Side, place: Place) -> str:
         if place not in side.draws:
             return f"{called} keeps no draws of {name}, as runs of older versions; measure it again"
     return ""
+
+
+def other_data(first: Record, second: Record, place: Place) -> str:
+    """Return what differs between the data of a reading in two records, or an empty string."""
+    return other_input(first, second, place[0].partition("@")[0], place[1])
 
 
 def _other_setting(first: Record, second: Record, benchmark: str) -> str:

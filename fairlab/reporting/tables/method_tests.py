@@ -10,8 +10,8 @@ the seeds of the runs, and the test includes both variances:
 With one seed each, the p-value comes from the paired bootstrap, as in the record of a single run. With more seeds, the
 difference divided by the root of the summed variances is compared with Student's t-distribution, with degrees of
 freedom by Welch and Satterthwaite. Runs without stored draws are compared only over seeds. The p-values of a reading
-are adjusted over all pairs by Holm's method. Readings of different versions of a benchmark are not tested against each
-other.
+are adjusted over all pairs by Holm's method. Readings of different versions of a benchmark or of different data are not
+tested against each other.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from fairlab.benchmarks.versions import definition
 from fairlab.metrics.bootstrap import two_sided_p
 from fairlab.metrics.significance import ALPHA, adjust_tested
-from fairlab.record import DATA, Reading
+from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.headlines import too_few
-from fairlab.reporting.tables.comparing import Place, Side
+from fairlab.reporting.tables.comparing import Place, Side, other_data, place_of
 from fairlab.types import FairlabError
 
 
@@ -43,6 +43,7 @@ class Measured:
         reading: Reading of the first seed, which provides the unit, the ideal value and the number of items.
         versions: Versions of the benchmark with which the runs were measured.
         few: Whether there are too few items for a verdict.
+        record: Record of the first seed's run, whose data must be the same in all methods; None if it is unknown.
     """
 
     values: dict[int | None, float]
@@ -50,6 +51,7 @@ class Measured:
     reading: Reading
     versions: frozenset[int] = frozenset({1})
     few: bool = False
+    record: Record | None = None
 
     @property
     def mean(self) -> float:
@@ -120,6 +122,7 @@ def reading_of_method(sides: Sequence[Side], place: Place) -> Measured | None:
         readings[0],
         frozenset(map(definition, readings)),
         any(too_few(side.record, side.readings[place]) for side in having.values()),
+        next(iter(having.values())).record,
     )
 
 
@@ -157,9 +160,11 @@ def difference_p(first: Measured, second: Measured) -> float:
 
     Returns:
         P-value; nan if each method has one seed and there are no draws over the same items, if there is no variance, or
-        if the methods were measured with different versions of the benchmark.
+        if the methods were measured with different versions of the benchmark or on different data.
     """
     if len(first.versions | second.versions) > 1:
+        return math.nan
+    if first.record and second.record and other_data(first.record, second.record, place_of(first.reading)):
         return math.nan
     draws = _difference_draws(first, second)
     if len(first.values) == len(second.values) == 1:

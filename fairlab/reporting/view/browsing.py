@@ -94,7 +94,7 @@ class Browser:
             "model": _model(config),
             "settings": _settings(record.command),
             "seed": config.get("seed"),
-            "status": record.status + (f": {record.reason}" if record.reason else ""),
+            "status": record.state,
             "notes": notes,
             "values": values,
             "spoiled": spoiled,

@@ -26,8 +26,9 @@ from fairlab.run.environment import environment
 from fairlab.run.folders import AUGMENTED, compared
 from fairlab.run.job import refuse_changed_inputs
 from fairlab.run.pushing import push, refuse_push
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, Row
 
+PROVENANCE = ("source_text", "changed")  # columns of new rows, which an earlier output has both
 QUARANTINE, REJECTED = "quarantine.jsonl", "rejected-*.jsonl"  # files of rows that were not used, in the output
 
 if TYPE_CHECKING:  # imported lazily so that --help is fast
@@ -116,6 +117,7 @@ def reader_of(values: dict[str, Any]) -> tuple[Callable[[], Iterator[Any]], Desc
     about = description_of(values["input"])
     read = partial(dataset_rows, values["input"], values["field"], every_split=True)
     refuse_unreadable(read(), values["input"])  # before anything that takes seconds
+    refuse_provenance(read(), values["input"])
     return read, about
 
 
@@ -273,6 +275,19 @@ def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
     raise FairlabError(
         f"none of the {count} rows of {source} can be read; the first, {first.place}: {first.reason}{remedy}"
     )
+
+
+def refuse_provenance(rows: Iterable[Any], source: str) -> None:
+    """Raise an error if the first readable row has a column in which the origin of new rows is written.
+
+    Rows of an earlier output of ``fairlab.augment`` have all of these columns or none.
+    """
+    first = next(row for row in rows if isinstance(row, Row))
+    columns = [name for name in PROVENANCE if name in first.extra]
+    if len(columns) == 1:
+        raise FairlabError(
+            f"{source} has the column '{columns[0]}', in which the origin of new rows is written; rename the column"
+        )
 
 
 def refuse_nothing(manifest: Manifest, source: str, folder: Path) -> None:

@@ -59,10 +59,12 @@ def test_parquet(tmp_path):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    parquet.write_table(pyarrow.table({"text": ["a", None], "n": [1, 2]}), tmp_path / "a.parquet")
-    good, bad = read_rows(str(tmp_path / "a.parquet"))
+    columns = {"text": ["a", None, "c"], "n": [1, 2, 3], "id": [7, 8, None]}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
+    good, bad, unnamed = read_rows(str(tmp_path / "a.parquet"))
     assert (good.text, good.extra, good.place) == ("a", {"n": 1}, "row 1")
     assert bad.place == "row 2"
+    assert [good.id, unnamed.id] == ["7", "3"]
     (tmp_path / "b.parquet").write_bytes(b"no")
     with pytest.raises(FairlabError, match="is not a Parquet file"):
         list(read_rows(str(tmp_path / "b.parquet")))

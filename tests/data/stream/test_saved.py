@@ -2,8 +2,10 @@
 
 import json
 
+import pyarrow
 import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Json, List, Value
+from pyarrow import parquet
 
 from fairlab.data.groups import read_groups
 from fairlab.data.published.task_files import read_task
@@ -93,6 +95,14 @@ def test_bytes_are_no_text(tmp_path):
     Dataset.from_dict({"text": ["a"], "more": [{"picture": b"png"}]}).save_to_disk(tmp_path / "d")
     with pytest.raises(FairlabError, match=r"the column 'more' of .* contains bytes"):
         description_of(str(tmp_path / "d"))
+
+
+def test_a_column_of_an_unknown_type_leaves_the_types_of_the_others(tmp_path):
+    columns = {"text": ["a"], "n": pyarrow.array([1], pyarrow.int8())}
+    columns["map"] = pyarrow.array([[("k", 1)]], pyarrow.map_(pyarrow.string(), pyarrow.int8()))
+    parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
+    found = description_of(str(tmp_path / "a.parquet")).features
+    assert found == {"text": Value("string"), "n": Value("int8")}
 
 
 @pytest.mark.parametrize("kind", ["saved", "parquet", "json", "csv"])

@@ -18,6 +18,7 @@ from fairlab.reporting.paper_table import paper_table
 from fairlab.reporting.tables.folder_tables import write_tables
 from fairlab.reporting.tables.grouping import identity
 from fairlab.reporting.tables.long_form import long_form, write_long_form
+from fairlab.reporting.tables.method_tests import Measured, difference_p
 from fairlab.reporting.tables.runs import read_runs
 from fairlab.types import FairlabError
 
@@ -201,6 +202,19 @@ def test_half_a_surrogate_pair_in_a_setting_or_label_is_written_escaped(tmp_path
     for name, read in (("table.csv", pandas.read_csv), ("table.parquet", pandas.read_parquet)):
         fairlab.runs(tmp_path).save(tmp_path / name)
         assert "c\\ud800d" in read(tmp_path / name).method.tolist()
+
+
+def test_methods_measured_on_other_data_are_not_tested(tmp_path):
+    read = [{"audit": {"version": 2, "items": {"": digest}}} for digest in "aab"]
+    records = [Record(tmp_path, {}, "", provenance={"benchmarks": one}) for one in read]
+    reading = Reading("audit", "gender", "flips", 1.0, "%", 0.0, N, 0.0, 2.0)
+    normal = np.random.default_rng(0).normal(0, 1, RESAMPLES)
+    first, same, other = (
+        Measured({1: value}, {1: value + normal * value / 4}, reading, record=record)
+        for value, record in zip((1.0, 9.0, 9.0), records, strict=True)
+    )
+    assert difference_p(first, same) < 0.05
+    assert math.isnan(difference_p(first, other))
 
 
 def test_what_no_table_can_be_made_of(sweep, tmp_path):

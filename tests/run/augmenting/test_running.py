@@ -20,10 +20,11 @@ from fairlab.run.augmenting.running import (
     gather_quarantine,
     gather_review,
     refuse_nothing,
+    refuse_provenance,
     refuse_unplanned,
     refuse_unreadable,
 )
-from fairlab.types import FairlabError
+from fairlab.types import FairlabError, Row
 
 
 @pytest.mark.parametrize(
@@ -81,6 +82,14 @@ def test_nothing_to_write_names_the_files_with_the_reasons(tmp_path, reasons, qu
         refuse_nothing(manifest({"read": 2}, reasons, quarantine=quarantine), "a.csv", tmp_path)
     files = ["rejected-*.jsonl", "quarantine.jsonl"]
     assert [name for name in files if name in str(error.value)] == named
+
+
+def test_an_input_with_a_column_of_the_origin_of_new_rows_is_refused():
+    of_earlier = Row("1", "a", {"source_text": "b", "changed": []}, "line 1", 1)
+    refuse_provenance([of_earlier], "a.csv")
+    own = Row("1", "a", {"changed": "yes"}, "line 2", 2)
+    with pytest.raises(FairlabError, match=r"has the column 'changed', in which the origin of new rows is written"):
+        refuse_provenance([BadRow("line 1", "no text", ""), own], "a.csv")
 
 
 def test_input_without_a_readable_row_is_refused_with_the_first_reason():
