@@ -298,6 +298,6 @@ class Coreference(Links):
 
 
 def _is_uncounted(token: Any) -> bool:
-    """Return whether a word is a first name without counts of its bearers and not a common word, such as *Lady*."""
+    """Return whether a word is a first name without counts of its bearers and not usually a word, such as *Lady*."""
     known = find_name(token.text)
-    return known is not None and not known.is_counted and known.other_sense != "word"
+    return known is not None and not known.is_counted and known.other_sense not in ("word", "rarely")

@@ -136,3 +136,27 @@ def test_an_error_shows_a_word_at_the_start_of_a_text():
     with pytest.raises(Unaligned, match=r"'he' cannot be .* in '¬he left\.'"):
         rules.finder.find("¬he left.", parse)
     assert listed.start == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "beside", "before_place", "expected"),
+    [
+        ("*Miss Lee/NNP", near(after="Lee"), False, True),
+        ("*Miss America/NNP", near(after="America"), False, False),
+        ("*Miss Colombia/NNP", near(after="Colombia"), True, False),
+        ("*Mr Lee/NNP", near(after="Lee"), True, True),
+        ("*Mr . Lee/NNP", near(after="Lee", gap_after=". "), False, True),
+        ("*Mr , Lee/NNP", near(after="Lee", gap_after=", "), False, False),
+        ("*Mr and Lee/NNP", near(after="and"), False, False),
+        ("*Mr . Holland/NNP 's Opus", near(after="Holland", gap_after=". "), False, False),
+        ("*Lady Mayor/NNP", near(after="Mayor"), False, False),
+        ("*Lady Ann/NNP", near(after="Ann"), False, True),
+        ("*Lady left", near(after="left"), False, False),
+        ("*Madam left", near(after="left"), False, True),
+        ("*madam left", near(after="left"), False, False),
+    ],
+)
+def test_a_title_is_that_of_a_person(text, beside, before_place, expected):
+    word, title = token(text), SimpleNamespace(pos="title")
+    parse = SimpleNamespace(precedes_place=lambda word: before_place)
+    assert FINDER._has_sense(word.text, title, beside, word, parse) is expected

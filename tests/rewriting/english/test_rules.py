@@ -539,9 +539,7 @@ def test_texts_selections_and_parses_come_in_equal_numbers():
     [
         ("Miss America waved.", "Miss America waved."),
         ("Miss Lee waved.", "Mr Lee waved."),
-        ("They read the MS today.", "They read the MS today."),
-        ("The Lady Mayor waved.", "The Lady Mayor waved."),
-        ("They liked Mrs. Miniver's Opus.", "They liked Mrs. Miniver's Opus."),
+        ("We read the MS today.", "We read the MS today."),
     ],
 )
 def test_a_title_is_that_of_a_person(text, man):
