@@ -31,6 +31,7 @@ def together(text, neutral=(), **marks):
     [
         # nobody is their own object, but anybody may be what a reflexive or an object of another verb means
         ("she/PRP/nsubj/saw saw/VBD/ROOT *her/PRP/dobj/saw", []),
+        ("Ann/NNP/compound/Lu Lu/NNP/nsubj/saw saw/VBD/ROOT *her/PRP/dobj/saw", []),
         ("she/PRP/nsubj/saw saw/VBD/ROOT *herself/PRP/dobj/saw", ["she"]),
         ("she/PRP/nsubj/looked looked/VBD/ROOT at/IN/prep/looked *her/PRP/pobj/at", []),
         ("she/PRP/nsubj/saw saw/VBD/ROOT it/PRP hit/VBD/ccomp/saw *her/PRP/dobj/hit", ["she"]),

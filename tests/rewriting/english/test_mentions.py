@@ -160,3 +160,22 @@ def test_a_title_is_that_of_a_person(text, beside, before_place, expected):
     word, title = token(text), SimpleNamespace(pos="title")
     parse = SimpleNamespace(precedes_place=lambda word: before_place)
     assert FINDER._has_sense(word.text, title, beside, word, parse) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "is_place", "expected"),
+    [
+        ("We saw *Mary/NNP Lee/NNP", False, False, ["Mary"]),
+        ("We saw *Mary/NNP Lee/NNP", True, False, []),
+        ("We saw *Mary/NNP Lee/NNP", False, True, []),
+        ("We saw *Mary/NNP left", False, False, []),
+        ("We saw *lady/NN Lee/NNP", False, False, []),
+        ("We saw *Parent/NN Lee/NNP", False, False, []),
+        ("We saw *Mary/NNP Lee/NNP Memorial/NNP Library/NNP", False, False, []),
+    ],
+)
+def test_a_name_that_is_no_mention_may_still_be_a_person_s(text, known, is_place, expected):
+    word = token(text)
+    parse = SimpleNamespace(at=lambda start: word if start == word.idx else None, is_place=lambda _: is_place)
+    mentions = [SimpleNamespace(start=word.idx)] if known else []
+    assert [one.found for one in FINDER.doubtful(word.doc.text, parse, mentions)] == expected

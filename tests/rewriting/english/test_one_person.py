@@ -67,6 +67,7 @@ def test_nobody_is_chosen_where_a_pronoun_may_mean_another(text, word):
         ("Austin Nichols is an actor known for his role as Julian Baker.", {"Austin", "his", "Julian"}),
         ("Margaret Wayne sings.", {"Margaret"}),  # a surname may stay
         ("A man met Queen Victoria.", {"man"}),
+        ("Susan and Laura left early.", {"Susan", "Laura"}),  # and no pronoun may mean either
     ],
 )
 def test_people_who_can_be_turned_as_a_whole_are_chosen(text, words):
