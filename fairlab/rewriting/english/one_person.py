@@ -213,7 +213,7 @@ class People:
 
     def _is_quoted_in_part(self, own: Sequence[Mention]) -> bool:
         """Return whether a person is mentioned inside and outside quotations, where the speaker is *I*."""
-        return len({self.coreference.quoted[m.token.i] for m in own}) > 1
+        return len(own) > 1 and len({self.coreference.quoted[m.token.i] for m in own}) > 1
 
     def _is_beside_another(self, own: Sequence[Mention], attribute: str) -> bool:
         """Return whether a person is joined to another of the attribute, so that a pronoun may mean either."""
