@@ -49,6 +49,7 @@ TREES = [
             "the/DT/det/Line *Victoria/NNP/compound/Line Line/NNP/ROOT",
             "the/DT/det/line line/NN/ROOT *Victoria/NNP/compound/line",
             "*Victoria/NN/nsubj/left left/VBD/ROOT",
+            "*Victoria/NNP/compound/Victoria line/NN",
         ],
     ),
     (

@@ -35,6 +35,7 @@ TREES = {
         ["a *black/JJ/amod/man man/NN/ROOT", "a *black/JJ/amod/man , old man/NN/ROOT"],
         [
             "a *black/JJ/amod/man . man/NN/ROOT",
+            "a *black/JJ/amod/black man/NN",  # of no other word
             "man/NN/ROOT *black/JJ/amod/man it",
             "man/NN/ROOT *black/JJ/amod/man",
             "*men/NNS/nsubj/sing sing/VBP/ROOT",
@@ -44,6 +45,7 @@ TREES = {
         ["a *black/JJ/amod/man man/NN/ROOT", "ten *years/NNS/npadvmod/old old/JJ/ROOT"],
         [
             "a/DT/det/year *year/NN/npadvmod/old old/JJ/ROOT",
+            "a *black/JJ/amod/black man/NN",
             "man/NN/ROOT *black/JJ/amod/man it",
             "*men/NNS/nsubj/sing sing/VBP/ROOT",
         ],

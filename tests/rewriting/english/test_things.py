@@ -108,6 +108,7 @@ TREES = [
         [
             "*Fred/NNP/compound/Meyer Meyer/NNP/nsubj/is is/VBZ/ROOT a nurse/NN/attr/is",
             "*Fred/NNP/nsubj/has has/VBZ/ROOT a chain/NN/attr/has",
+            "*Fred/NNP/compound/Fred is/VBZ a chain/NN/attr/is",
             "*Fred/NNP/nsubj/is is/VBZ/ROOT a chain/NN/dobj/is",
             "*Fred/NNP/advmod/is is/VBZ/ROOT a chain/NN/attr/is",
             "Meyer/NNP/nsubj/is *Fred/NNP/compound/Meyer is/VBZ/ROOT a chain/NN/attr/is",
