@@ -58,6 +58,7 @@ def test_meaning():
     assert found.startswith("'man' has a cosine of ")
     (verifier,) = load_verifiers(["similarity"], load_lexicon("gender"))
     assert verifier.check([], []) == []
+    assert verifier.fault("She saw her cat.", GOOD) is None
 
 
 @pytest.mark.parametrize(
