@@ -13,6 +13,7 @@ from fairlab.text.view import read_view
 
 RECENT = 512  # number of texts whose words are cached, because each text is searched several times
 LONG, RECENT_LONG = 5_000, 16  # number of characters above which a text is long, and of long texts that are cached
+RECENT_WORDS = 20_000  # number of words whose grammar is cached
 Value = TypeVar("Value")
 WORD = re.compile(r"\w+")
 WORD_OR_SIGN = re.compile(r"[^\W_]+|_|[^\w\s]")  # text after an apostrophe is a separate word, as in listed terms
@@ -86,6 +87,11 @@ def cached_for_recent_texts(read: Callable[..., Value]) -> Callable[..., Value]:
         return (short if len(text) <= LONG else long)(text, **settings)
 
     return cached
+
+
+def cached_for_recent_words(read: Callable[..., Value]) -> Callable[..., Value]:
+    """Cache a function of a word for the words read last."""
+    return lru_cache(maxsize=RECENT_WORDS)(read)
 
 
 @cached_for_recent_texts

@@ -7,6 +7,9 @@ from spacy.tokens import Span
 
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.biasers import BiaserRewriter, _in_name
+from fairlab.rewriting.english.mentions import Mention
+from fairlab.rewriting.english.syntax import Syntax
+from fairlab.rewriting.english.vocabulary import Sense
 from fairlab.types import FairlabError
 from tests.rewriting.english.trees import token
 
@@ -93,6 +96,8 @@ def test_peoples_are_told_from_parties_creeds_and_listed_groups(rewriter):
         ("meets/VBZ/ROOT *German/NNP/dobj/meets", "", (), False),
         ("speaks/VBZ/ROOT *German/NNP/nsubj/speaks", "", (), False),
         ("the *German/JJ Airlines/NNPS", "ORG", (0, 3), True),
+        ("*German/JJ Airlines/NNPS", "ORG", (0, 2), True),
+        ("New/NNP *German/NNP", "ORG", (0, 2), True),
         ("the *German/JJ airlines/NNS", "ORG", (0, 3), False),
         ("the *German/JJ Airlines/NNPS", "PERSON", (0, 3), False),
         ("the *German/NNP 's/POS", "ORG", (0, 3), False),
@@ -143,3 +148,49 @@ def test_a_person_is_turned_in_all_places():
     assert all("German" not in copy for copy in copies.values())
     assert copies["swedish"] == text.replace("German", "Swede")
     assert copies["chinese"] == text.replace("German", "Chinese person")
+
+
+@pytest.mark.parametrize(
+    ("text", "pos", "people", "expected"),
+    [
+        ("a *German/JJ says/VBZ", "adjective", ("person", "people"), "person"),
+        ("a *German/JJ says/VBZ", "adjective", ("people",), ""),
+        ("a *German/JJ says/VBZ", "noun", ("person", "people"), ""),
+        ("a *German/JJ beer/NN", "adjective", ("person", "people"), ""),
+        ("the/DT *Chinese/JJ/nsubj/left left/VBD/ROOT", "adjective", ("person", "people"), "people"),
+        ("the/DT *Chinese/JJ/nsubj/left left/VBD/ROOT", "adjective", ("person",), ""),
+        ("the/DT *Chinese/JJ/nsubj/left left/VBD/ROOT", "noun", ("person", "people"), ""),
+        ("the/DT *Chinese/JJ/amod/men men/NNS/nsubj/left left/VBD/ROOT", "adjective", ("person", "people"), ""),
+        ("old/DT *Chinese/JJ/nsubj/left left/VBD/ROOT", "adjective", ("person", "people"), ""),
+        ("*Chinese/JJ/nsubj/left left/VBD/ROOT", "adjective", ("person", "people"), ""),
+    ],
+)
+def test_an_adjective_for_people_is_replaced_by_a_noun(text, pos, people, expected):
+    word = token(text)
+    mention = Mention(0, 1, word.text, Sense("x", SimpleNamespace(pos=pos)), word, False)
+    made = BiaserRewriter._as_noun(SimpleNamespace(people={name: name for name in people}), mention, Syntax(word.doc))
+    assert (made.sense.entry if made is not mention else "") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "listed", "expected"),
+    [
+        ("the/DT *Soviets/NNPS left/VBD", "NORP", (), [("Soviets", "soviet", "people")]),
+        ("a *Soviet/NNP left/VBD", "NORP", (), [("Soviet", "soviet", "person")]),
+        ("a *Swiss/NNP left/VBD", "NORP", (), [("Swiss", "swiss", "person")]),
+        ("old *Soviet/JJ tanks/NNS", "NORP", (), [("Soviet", "soviet", "")]),
+        ("old *Soviet/NN/compound/tanks tanks/NNS/ROOT", "NORP", (), [("Soviet", "soviet", "")]),
+        ("a *Soviet/NNP left/VBD", "GPE", (), []),
+        ("a *soviet/NNP left/VBD", "NORP", (), []),
+        ("a *Soviet/NNP left/VBD", "NORP", (2, 8), []),
+    ],
+)
+def test_an_unlisted_people_has_the_form_of_its_word(rewriter, text, label, listed, expected):
+    word = token(text)
+    doc = word.doc
+    doc.ents = [Span(doc, 0 if doc[0].text == "the" else word.i, word.i + 1, label=label)]
+    taken = [SimpleNamespace(start=listed[0], end=listed[1])] if listed else []
+    found = list(rewriter._find_unlisted(doc.text, Syntax(doc), taken))
+    assert [(doc.text[start:end], name, entry) for start, end, name, entry in found] == [
+        (written, name, rewriter.standing[form]) for written, name, form in expected
+    ]

@@ -8,6 +8,7 @@ from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
 from fairlab.rewriting.labelled.label_keeping import AllOf, Labelled, LLMLabelCheck, LLMVerdictCheck
+from fairlab.rewriting.labelled.paraphrase import LexicalEntailment
 from fairlab.rewriting.labelled.same_facts import SameFacts
 from tests.llm.stub import Stub, refused, said
 
@@ -55,7 +56,8 @@ def test_the_verdict_on_the_original_is_what_a_rewrite_has_to_keep(tmp_path):
         ("It cost 30 pounds.", "It cost 40 pounds.", "numbers differ"),
         ("It cost 30 pounds.", "The price of 30 pounds was paid for it.", "4 words and 9"),
         ("The price of it was as much as 30 pounds.", "It cost 30 pounds.", "4 words and 10"),
-        ("It rained.", "It rained a lot.", None),  # three words more are free
+        ("It rained.", "It rained a lot again.", None),  # three words more are free
+        ("It rained.", "It rained a lot today again.", "2 words and 6"),
         ("It rained.", " ", "empty"),
     ],
 )
@@ -83,3 +85,18 @@ def test_of_several_checks_the_first_that_objects_speaks_and_the_others_are_spar
     assert second.shown == [("2", "b"), ("3", "c")]
     assert AllOf([first, second]).faults(items[:1], ["a"]) == ["ends in a"]
     assert second.shown == [("2", "b"), ("3", "c")]
+
+
+class Silent:
+    """A language model that is asked before its answers are compared."""
+
+    def ask(self, requests, *, stage):
+        return list(requests)
+
+
+@pytest.mark.parametrize(
+    "check", [SameFacts(), LexicalEntailment(), LLMLabelCheck(Silent(), LABELS), LLMVerdictCheck(Silent(), LABELS)]
+)
+def test_items_and_rewrites_come_in_pairs(check):
+    with pytest.raises(ValueError, match="zip"):
+        check.faults(ITEMS[:1], [])

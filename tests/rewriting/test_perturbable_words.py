@@ -9,7 +9,7 @@ from scipy.stats import chi2
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.coreference import Coreference
 from fairlab.rewriting.english.mentions import MentionFinder
-from fairlab.rewriting.perturbable_words import PerturbableWords, perturbability
+from fairlab.rewriting.perturbable_words import PerturbableWords, in_random_order, perturbability
 from fairlab.types import FairlabError
 
 LEXICONS = [load_lexicon(axis) for axis in ("gender", "race", "age")]
@@ -130,3 +130,17 @@ def test_a_draw_searches_and_links_once_on_each_axis_that_it_needs(monkeypatch):
     (alone,) = WORDS["syntax"].open(["The nurse is 30 years old."])
     assert alone.draw(random.Random(0)) is not None
     assert calls["link"] == 1  # a single mention needs no links
+
+
+def test_a_random_order_has_every_item_once():
+    orders = {tuple(in_random_order([1, 2, 3], random.Random(seed))) for seed in range(60)}
+    assert len(orders) == 6
+    assert {tuple(sorted(order)) for order in orders} == {(1, 2, 3)}
+
+
+@BOTH
+def test_words_in_quotations_and_beside_their_neutral_form(mode):
+    assert {entry[0] for entry in found(mode, '"She left," they said.')} == {"She"}
+    for text in ("Actors and actresses left.", "Actresses and actors left.", "The actors/actresses left."):
+        assert found(mode, text) == []
+    assert {entry[0] for entry in found(mode, "Actresses saw actors.")} == {"Actresses"}

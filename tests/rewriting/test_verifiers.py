@@ -74,6 +74,7 @@ def test_meaning():
     assert found.startswith("'man' has a cosine of ")
     (verifier,) = load_verifiers(["similarity"], load_lexicon("gender"))
     assert verifier.check([], []) == []
+    assert verifier.fault("She saw her cat.", GOOD) is None
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def test_labels_are_checked_by_a_language_model(tmp_path, monkeypatch):
         # One by one: a server whose very first answer is a refusal would be asked for another form of the schema.
         llm = LLM(Server(stub.url, "m", concurrency=1), "m", Ledger(tmp_path / "ledger.sqlite"))
         found = LabelVerifier(llm).check(rows, [{"man": row.text.replace("She", "He")} for row in rows])
-        assert len(stub.payloads) == 3
+        assert [payload["max_tokens"] for payload in stub.payloads] == [200] * 3
     assert found == [None, "'man': not any more", None, "no verdict on 'man' (request rejected)"]
 
 
@@ -132,3 +133,10 @@ def test_hand_made_groups_pass():
     rows = [Row(group.id, group.versions["man"], {}, "", k) for k, group in enumerate(groups)]
     for verifier in verifiers:
         assert verifier.check(rows, [group.versions for group in groups]) == [None] * 20
+
+
+@pytest.mark.parametrize("name", ["polarity", "similarity"])
+def test_rows_and_versions_come_in_pairs(name):
+    (verifier,) = load_verifiers([name], load_lexicon("gender"))
+    with pytest.raises(ValueError, match="zip"):
+        verifier.check([Row("1", "She left.", {}, "line 1", 1)], [])

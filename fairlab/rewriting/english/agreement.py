@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 
-from fairlab.text.words import match_case
+from fairlab.text.words import cached_for_recent_words, match_case
 
 # Irregular forms; "'s" is missing because only the context shows whether it is "is" or "has".
 PLURAL = {"is": "are", "was": "were", "has": "have", "does": "do", "isn": "aren", "wasn": "weren", "hasn": "haven"}
@@ -12,7 +12,7 @@ PLURAL |= {"doesn": "don"}
 SINGULAR = {plural: singular for singular, plural in PLURAL.items()}
 
 
-@lru_cache(maxsize=20_000)
+@cached_for_recent_words
 def _lemma(verb: str) -> str | None:
     """Return the base form of a verb in the third person singular, or None if ``verb`` is not such a form."""
     from lemminflect import getLemma
@@ -23,7 +23,7 @@ def _lemma(verb: str) -> str | None:
     return None
 
 
-@lru_cache(maxsize=20_000)
+@cached_for_recent_words
 def _third_person(lemma: str) -> str:
     from lemminflect import getInflection
 
@@ -59,7 +59,7 @@ def takes_have(participle: str, following: str) -> bool:
     return following in _BEFORE_OBJECTS and participle not in _WITH_OBJECT_IN_PASSIVE and _is_participle(participle)
 
 
-@lru_cache(maxsize=20_000)
+@cached_for_recent_words
 def _is_participle(word: str) -> bool:
     from lemminflect import getInflection, getLemma
 
@@ -105,7 +105,7 @@ def _engine() -> object:
     return inflect.engine()
 
 
-@lru_cache(maxsize=20_000)
+@cached_for_recent_words
 def article(word: str) -> str:
     """Return ``a`` or ``an``, depending on the sound of the following word."""
     if word[:1] == "8" or word in ("11", "18"):  # an 80-year-old
@@ -113,7 +113,7 @@ def article(word: str) -> str:
     return _engine().a(word).split(" ", 1)[0] if word.strip() else "a"  # type: ignore[attr-defined]
 
 
-@lru_cache(maxsize=20_000)
+@cached_for_recent_words
 def is_plural_noun(word: str) -> bool:
     """Return whether a word can be the plural of a noun."""
     return word.isascii() and word.isalpha() and bool(_engine().singular_noun(word))  # type: ignore[attr-defined]
@@ -130,7 +130,7 @@ def possessive(noun: str, ending: str) -> str:
     return mark + "s" if len(ending) == 1 else ending
 
 
-@lru_cache(maxsize=20_000)
+@cached_for_recent_words
 def is_known(word: str) -> bool:
     """Return whether an English dictionary contains a word or a form of it.
 
@@ -141,7 +141,7 @@ def is_known(word: str) -> bool:
     return bool(getAllLemmas(word))
 
 
-@lru_cache(maxsize=20_000)
+@cached_for_recent_words
 def may_be_noun(word: str) -> bool:
     """Return whether a word may be a noun: an English dictionary lists it as one, or does not list it at all."""
     from lemminflect import getAllLemmas
@@ -154,7 +154,7 @@ def may_be_noun(word: str) -> bool:
 _UNCHANGED_VERBS = frozenset("bet burst cast cost cut hit hurt let put quit read rid set shed shut spread".split())
 
 
-@lru_cache(maxsize=20_000)
+@cached_for_recent_words
 def is_bare_noun(word: str) -> bool:
     """Return whether a word is a singular noun, and neither an adverb nor the past form of a verb."""
     from lemminflect import getAllLemmas

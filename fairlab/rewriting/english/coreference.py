@@ -136,7 +136,7 @@ class Coreference(Links):
 
     def _add_name(self, run: list[Any]) -> None:
         words = [token.lower_ for token in run]
-        known = self.by_word.get(" ".join(words)) or self.by_word.get(words[-1] if len(words) > 1 else words[0])
+        known = self.by_word.get(" ".join(words)) or self.by_word.get(words[-1])
         first = first_name(words)
         if known is not None and first and known.first_name and first != known.first_name:
             known = None  # same surname, different person
@@ -227,8 +227,7 @@ class Coreference(Links):
                 score += self.weights.relative
             if owns and one.is_subject and one.head in ancestors:
                 score += self.weights.own_clause
-            if score > scores.get(key, -1e9):
-                scores[key], people[key] = score, one.person
+            scores[key], people[key] = max(score, scores.get(key, score)), one.person
         return people[max(scores, key=lambda key: scores[key])] if scores else None
 
     def _barred(self, pronoun: Any, near: Iterable[Reference]) -> Iterator[int]:
@@ -241,7 +240,7 @@ class Coreference(Links):
         head = (pronoun.head if role != "pobj" else pronoun.head.head).i
         speaks = not self.quoted[pronoun.i] and says(pronoun)
         owned = pronoun.head if role == "poss" else None
-        predicate = owned.head.i if owned is not None and owned.dep_ == "attr" else -1
+        predicate = owned.head.i if owned is not None and owned.dep_ == "attr" else None
         for one in near:
             if is_object and one.is_subject:
                 is_barred = one.head == head
@@ -299,6 +298,6 @@ class Coreference(Links):
 
 
 def _is_uncounted(token: Any) -> bool:
-    """Return whether a word is a first name without counts of its bearers and not a common word, such as *Lady*."""
+    """Return whether a word is a first name without counts of its bearers and not usually a word, such as *Lady*."""
     known = find_name(token.text)
-    return known is not None and not known.is_counted and known.other_sense != "word"
+    return known is not None and not known.is_counted and known.other_sense not in ("word", "rarely")

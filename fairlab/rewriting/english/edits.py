@@ -135,7 +135,7 @@ def _correct_article(text: str, position: int, start: int, new: str, end: int) -
     match = _ARTICLE.search(text[first:start])
     if not match:
         return
-    following = _NEXT_WORD.match(new + text[end : end + 60] if new.strip() else text[end : end + 60])
+    following = _NEXT_WORD.match(new + text[end : end + 60])
     if following:
         fitting = match_case(match[1], article(following[1]))
         if fitting != match[1]:

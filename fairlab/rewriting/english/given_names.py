@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from fairlab.lexicons.names import find_name
 from fairlab.rewriting.english.people import is_role
 from fairlab.text.folding import fold
-from fairlab.text.words import cached_for_recent_texts
+from fairlab.text.words import cached_for_recent_texts, cached_for_recent_words
 
 # A name after one of these is a surname ("Mr. James"), unless another follows ("Mr. James Smith").
 BEFORE_SURNAMES = frozenset(
@@ -225,7 +224,7 @@ def whole_name(text: str, start: int, end: int) -> tuple[int, int]:
     return start, second.end() if second and is_double_name(text[start:end], second[1]) else end
 
 
-@lru_cache(maxsize=20_000)
+@cached_for_recent_words
 def is_double_name(first: str, second: str) -> bool:
     """Return whether two consecutive listed names form one first name: *José Luis*, *Ana María*, *Mary Ann*."""
     one, other = find_name(first), find_name(second)
@@ -260,7 +259,7 @@ def is_demonym(word: str) -> bool:
     return len(word) > 5 and folded.endswith(("ian", "iard", "ese", "german", "mexican")) and find_name(word) is None
 
 
-@lru_cache(maxsize=20_000)
+@cached_for_recent_words
 def _is_role_or_origin(word: str) -> bool:
     return is_role(word.casefold()) or is_demonym(word)
 

@@ -6,7 +6,7 @@ Distant verbs (*he gets up early and mostly walks*) and ambiguous words change o
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import compress
+from itertools import compress, count
 
 from fairlab.rewriting.english.agreement import article, possessive
 from fairlab.rewriting.english.casing import (
@@ -130,14 +130,14 @@ class LexicalRules:
         """Rewrite a text in sentence case and convert it back. ``view`` is None if the text was not converted."""
         plain = text.isascii() or all(map(str.isascii, words))
         table = listed.actions if plain else WithAccents(listed.actions)
-        hits = list(compress(range(0, 2 * len(words), 2), map(table.__contains__, words)))
+        hits = list(compress(count(0, 2), map(table.__contains__, words)))
         if not hits:
             return view.original if view else text
         pieces = with_gaps(text, words)
         work = _Work(self, text, pieces, target, source)
-        if target and target != NEUTRAL and not (plain and listed.neutral.isdisjoint(words)):
+        if not (plain and listed.neutral.isdisjoint(words)):
             others = [place for place in hits if not table[pieces[place]].neutral]
-            if len(others) < len(hits) and (
+            if len(others) != len(hits) and (
                 any(work.shows(place, table[pieces[place]]) for place in others)
                 or any(map(is_people, map(str.lower, pieces[: hits[0] : 2])))
             ):
@@ -191,15 +191,14 @@ class _Work:
         """Apply one change if the word is used in the relevant sense."""
         kind, pieces = action.kind, self.pieces
         if pieces[place] in self.rules.doubtful and (
-            is_within_thing_name(pieces, place)
-            or is_part_of_age(pieces[place], "".join(pieces[max(0, place - 2) : place]))
+            is_within_thing_name(pieces, place) or is_part_of_age(pieces[place], "".join(pieces[place - 2 : place]))
         ):
             return
         if action.longer and self._turn_longer(place):
             return
         if kind in ("", "same"):
             return
-        if (place and pieces[place - 1] in _JOINING) or (place < len(pieces) - 1 and pieces[place + 1] in _JOINING):
+        if pieces[place - 1] in _JOINING or (place < len(pieces) - 1 and pieces[place + 1] in _JOINING):
             joined = kind == "name" and join_name(pieces, place)
             if not joined and is_in_compound(pieces, place):
                 return
@@ -305,7 +304,7 @@ class _Work:
         if not self._is_first_name(place, action):
             return
         pieces, sense, last = self.pieces, action.sense, place
-        found, target = pieces[place], self.target or self._goal(sense.attribute)
+        found, target = pieces[place], self._goal(sense.attribute)
         if self.taken is None:
             self.taken = TextWords(self.text)
         taken = self.taken if sense.entry is None else ()  # replacements from a row of the lexicon are reversible
@@ -395,6 +394,6 @@ class _Work:
         if not self._noun_after(last):
             return self.rules.vocabulary.lexicon.alone
         self.pieces[last + 1] = ""
-        if self.pieces[first][:1].isupper() and (first == 0 or self.gap(first - 1)[:1] in ".!?"):
+        if self.pieces[first][:1].isupper() and self.gap(first - 1)[:1] in ".!?":  # or at the start of the text
             self.pieces[last + 2] = following[:1].upper() + following[1:]
         return ""

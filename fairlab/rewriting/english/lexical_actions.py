@@ -25,10 +25,10 @@ class Action(NamedTuple):
     kind: str  # plain, ambiguous, subject, word, name, title, same; empty for a word that is not listed on its own
     new: str
     sense: Sense
-    longer: bool = False  # whether it is also the first word of a longer term
-    neutral: bool = False  # whether it is a neutral form that is converted back to an attribute
-    other_sense: bool = False  # whether it is a first name that is more often another word
-    noun: str = ""  # the new form if an adjective is used as a noun: *a Muslim*
+    longer: bool  # whether it is also the first word of a longer term
+    neutral: bool  # whether it is a neutral form that is converted back to an attribute
+    other_sense: bool  # whether it is a first name that is more often another word
+    noun: str  # the new form if an adjective is used as a noun: *a Muslim*
 
 
 class ActionTable(NamedTuple):
@@ -84,8 +84,9 @@ class Actions:
         """Build the table of actions for every spelling of a single word, and for the first words of longer terms."""
         table: dict[str, Action] = {}
         names: dict[Action, Action] = {}
+        begins_term = Action("", "", Sense(NEUTRAL, None), longer=True, neutral=False, other_sense=False, noun="")
         for first in self.longer:
-            table |= dict.fromkeys(surfaces(first), Action("", "", Sense(NEUTRAL, None), longer=True))
+            table |= dict.fromkeys(surfaces(first), begins_term)
         for term, senses in self.vocabulary.senses.items():
             if len(word_pieces(term)) != 1:
                 continue
@@ -93,11 +94,13 @@ class Actions:
             target = goal(sense.attribute)
             form = listed_form(self.vocabulary, sense, term)
             for surface in surfaces(form) | surfaces(unaccented(form)):
-                action = self._action(surface, sense, target)
-                if action is not None and (surface not in table or not table[surface].kind):
+                made = self._action(surface, sense, target)
+                if made is not None and (surface not in table or not table[surface].kind):
                     known = self.vocabulary.names.get(term) if sense.pos == "name" else None
                     other = bool(known and known.other_sense)
-                    action = action._replace(
+                    action = Action(
+                        *made,
+                        sense,
                         longer=term in self.longer,
                         neutral=sense.attribute == NEUTRAL,
                         other_sense=other,
@@ -115,33 +118,34 @@ class Actions:
             neutral=frozenset(word for word, action in table.items() if action.neutral),
         )
 
-    def _action(self, surface: str, sense: Sense, target: str) -> Action | None:
+    def _action(self, surface: str, sense: Sense, target: str) -> tuple[str, str] | None:
+        """Return the kind of the action on a word in a sense, and its new form, or None if it stays."""
         if sense.attribute == target:
-            return Action("same", "", sense) if target != NEUTRAL and sense.pos != "name" else None
+            return ("same", "") if target != NEUTRAL and sense.pos != "name" else None
         if sense.pos == "pronoun":
             return self._pronoun_action(surface, sense, target)
         if sense.pos == "name":
-            return Action("name", "", sense) if surface[:1].isupper() and self.swap_names else None
+            return ("name", "") if surface[:1].isupper() and self.swap_names else None
         if sense.entry is None or (sense.attribute == NEUTRAL and surface.casefold() not in self.returning):
             return None
         listed = sense.entry.forms[self.vocabulary.column(sense.attribute)]
         new = recase(surface, listed, self.vocabulary.form(sense.entry, target))
         if sense.pos == "title":
-            return Action("title", new, sense) if surface[:1].isupper() else None
-        return Action("word", new, sense)
+            return ("title", new) if surface[:1].isupper() else None
+        return "word", new
 
     def _noun_form(self, surface: str, senses: Sequence[Sense], target: str) -> str:
         """Return the new form of an adjective that is used as a noun, or "" if it is not listed as both."""
         first = senses[0]
         nouns = _nouns(senses, first.attribute) if first.pos == "adjective" and first.attribute != target else []
-        action = self._action(surface, nouns[0], target) if nouns else None
-        return action.new if action is not None else ""
+        made = self._action(surface, nouns[0], target) if nouns else None
+        return made[1] if made is not None else ""
 
-    def _pronoun_action(self, surface: str, sense: Sense, target: str) -> Action | None:
+    def _pronoun_action(self, surface: str, sense: Sense, target: str) -> tuple[str, str] | None:
         if surface == "US":
             return None
         if surface.casefold() in AMBIGUOUS:
-            return Action("ambiguous", target, sense)
+            return "ambiguous", target
         column = self.vocabulary.column(sense.attribute)
         for case, row in self.vocabulary.pronouns.items():
             if row.forms[column].casefold() == surface.casefold() or (
@@ -149,7 +153,7 @@ class Actions:
             ):
                 changes_number = case == SUBJECT and (sense.attribute == NEUTRAL) != (target == NEUTRAL)
                 new = match_case(surface, self.vocabulary.form(row, target))
-                return Action("subject" if changes_number else "plain", new, sense)
+                return "subject" if changes_number else "plain", new
         return None
 
 

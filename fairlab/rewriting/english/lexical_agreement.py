@@ -5,8 +5,6 @@ A text is a list of words (even indices) and separators (odd indices), and is ch
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from fairlab.rewriting.english.agreement import (
     PLURAL,
     SINGULAR,
@@ -17,7 +15,7 @@ from fairlab.rewriting.english.agreement import (
 )
 from fairlab.rewriting.english.pieces import piece
 from fairlab.rewriting.english.pronouns import NOT_POSSESSED
-from fairlab.text.words import match_case
+from fairlab.text.words import cached_for_recent_words, match_case
 
 MODALS = frozenset("can could will would shall should may might must cannot".split())
 ADVERBS = frozenset(
@@ -47,15 +45,16 @@ def agree(pieces: list[str], place: int, *, third_person: bool) -> None:
 def _verb_after(pieces: list[str], place: int, third_person: bool) -> int | None:
     gap = piece(pieces, place + 1)
     if gap in ("'", "’"):
-        if third_person and piece(pieces, place + 2) == "s":
+        ending = piece(pieces, place + 2)
+        if third_person and ending == "s":
             then = place + 6 if piece(pieces, place + 4).lower() in ADVERBS else place + 4
             perfect = takes_have(piece(pieces, then).lower(), piece(pieces, then + 2).lower())
             pieces[place + 2] = "ve" if perfect else "re"
-            return place + 2
-        if not third_person and piece(pieces, place + 2) in ("re", "ve"):
+        elif not third_person and ending in ("re", "ve"):
             pieces[place + 2] = "s"
-            return place + 2
-        return None
+        else:
+            return None
+        return place + 2
     for verb in range(place + 2, min(place + 8, len(pieces)), 2):
         if not pieces[verb - 1].isspace():
             return None
@@ -119,7 +118,7 @@ def _agree_coordinated(pieces: list[str], verb: int) -> None:
             pieces[candidate] = plural_verb(pieces[candidate])
 
 
-@lru_cache(maxsize=20_000)
+@cached_for_recent_words
 def _is_base(word: str) -> bool:
     """Return whether a word is a present-tense verb without an ending and not a past form: *fall*, but not *fell*."""
     from lemminflect import getAllLemmas

@@ -204,7 +204,7 @@ class People:
         """
         mine = {m.start for m in own}
         for group in self.mentions:
-            if group.sense.attribute != attribute or group.token is None or group.token.tag_ != "NNS":
+            if group.sense.attribute != attribute or group.token.tag_ != "NNS":
                 continue
             named = [m for m in self.mentions if m.sense.pos == "name" and _names_member(m.token, group.token)]
             if named and {m.start in mine for m in (group, *named)} == {True, False}:
@@ -213,7 +213,7 @@ class People:
 
     def _is_quoted_in_part(self, own: Sequence[Mention]) -> bool:
         """Return whether a person is mentioned inside and outside quotations, where the speaker is *I*."""
-        return len(own) > 1 and len({self.coreference.quoted[m.token.i] for m in own if m.token is not None}) > 1
+        return len(own) > 1 and len({self.coreference.quoted[m.token.i] for m in own}) > 1
 
     def _is_beside_another(self, own: Sequence[Mention], attribute: str) -> bool:
         """Return whether a person is joined to another of the attribute, so that a pronoun may mean either."""
@@ -223,7 +223,7 @@ class People:
         return any(_is_joined_to_another(m.token, alike) or _follows_in_brackets(m.token) for m in own)
 
     def _alike(self, attribute: str) -> list[Mention]:
-        return [m for m in self.mentions if m.sense.attribute == attribute and m.token is not None]
+        return [m for m in self.mentions if m.sense.attribute == attribute]
 
     def _has_pronouns_in_doubt(self, attribute: str) -> bool:
         """Return whether a pronoun of the attribute may refer to more than one person with this attribute.
@@ -280,7 +280,7 @@ def _differ(mention: Mention, selected: Mention) -> bool:
 
 
 def _sentence(token: Any) -> int:
-    return int(token.sent.start) if token is not None else -1
+    return int(token.sent.start)
 
 
 def _is_one(mention: Mention) -> bool:
@@ -305,7 +305,7 @@ def _follows_in_brackets(token: Any) -> bool:
 
 def _is_joined_to_another(token: Any, alike: Sequence[Mention]) -> bool:
     """Return whether *and* or *or* joins a word to another word of its attribute: *either Susan or Laura likes her*."""
-    others = [m.token for m in alike if m.token is not None and m.token != token and m.sense.pos != "pronoun"]
+    others = [m.token for m in alike if m.token != token and m.sense.pos != "pronoun"]
     while token.dep_ == "compound" and token.head.tag_.startswith("NNP"):
         token = token.head
     for other in others:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from fairlab.text.words import cached_for_recent_words
 
 # Compiled for this project from general English usage.
 _PEOPLE = frozenset(
@@ -135,7 +135,7 @@ def is_private_person(word: str) -> bool:
     return word in _PRIVATE
 
 
-@lru_cache(maxsize=20_000)
+@cached_for_recent_words
 def is_person(word: str, more: frozenset[str] = frozenset()) -> bool:
     """Return whether a common noun names people (``doctors``, ``community``).
 

@@ -113,7 +113,7 @@ def token_vectors(texts: Sequence[str], spans: Spans) -> Tensor:
             hidden = encoder.reader(**read, output_hidden_states=True).hidden_states
         for index, (own, start, end) in enumerate(placed):
             if own == sentence:
-                inside = (offsets[:, 0] < end) & (offsets[:, 1] > start) & (offsets[:, 1] > offsets[:, 0])
+                inside = (offsets[:, 0] < end) & (offsets[:, 1] > start)  # added tokens end at 0
                 if inside.any():
                     found[index] = torch.cat([hidden[layer][0][inside].mean(0) for layer in LAYERS])
     return found

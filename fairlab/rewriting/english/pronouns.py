@@ -114,12 +114,11 @@ def case_by_syntax(token: Any) -> str:
     ):
         return POSSESSIVE  # she does her very best
     if following is not None and following.text == _CLOSING.get(before):  # 'her' bag
-        following, then = then, None
+        following = then
         if following is not None and following.tag_[:1] in ("N", "J") and following.lower_ not in NOT_POSSESSED:
             return POSSESSIVE
     elif following is not None and following.text == ")" and _is_opened(token):  # (his/her) bag
         following = then
-        then = token.nbor(3) if token.i + 3 < len(token.doc) else None
         if following is not None and following.tag_[:1] in ("N", "J"):
             return POSSESSIVE
     if following is None or following.is_space or following.tag_ in (".", ",", ":", "-RRB-", "''"):
@@ -139,7 +138,7 @@ def case_by_syntax(token: Any) -> str:
 
 def _is_opened(token: Any) -> bool:
     """Return whether a bracket opens before a pronoun, or before alternatives that end with it."""
-    for before in reversed(token.doc[max(0, token.i - 5) : token.i]):
+    for before in reversed(token.doc[: token.i]):
         if before.text == "(":
             return True
         if before.lower_ not in ("/", "or", "his", "her", "their"):

@@ -11,6 +11,7 @@ from fairlab.rewriting.english.people import ANIMALS_AND_THINGS, KIN, ONE_OF_MAN
 from fairlab.rewriting.english.syntax import SUBJECTS, Syntax
 from fairlab.rewriting.english.things import (
     PARTS,
+    after_name,
     is_colour_of_thing,
     is_in_name_of_thing,
     is_in_title,
@@ -176,10 +177,7 @@ def _is_joined_to_thing(token: Any) -> bool:
 
 def _is_ruler(token: Any) -> bool:
     """Return whether a ruler's title follows a name: *Frederick William, Elector of Brandenburg*."""
-    place = token.i + 1
-    while place < len(token.doc) and token.doc[place].text[:1].isupper():
-        place += 1
-    after = token.doc[place : place + 3]
+    after = after_name(token)
     return len(after) == 3 and after[0].text == "," and after[1].lower_ in RULERS and after[2].lower_ == "of"
 
 
@@ -211,7 +209,7 @@ def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, toke
     if pos == "noun" and (is_in_title(token) or is_told_a_thing(token)):
         return False
     joined = beside.gap_before.strip(" -") == ""  # not "all day. Man ..."
-    if joined and (beside.before.casefold() in _BEFORE_AGES or (token.i and token.nbor(-1).lower_ == "how")):
+    if joined and beside.before.casefold() in _BEFORE_AGES:
         return False  # an age, not an adjective
     if capitalised and word.casefold() in ROYAL and beside.precedes_name:
         return False
@@ -270,10 +268,8 @@ def _noun_stands(word: str, other: str | None, beside: Neighbours, token: Any, s
 
 
 def _adjective_stands(word: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-    if word[:1].isupper() and beside.precedes_name and not word.isupper():
-        following = beside.after.casefold()
-        if not is_person(following) and following not in ("people", "man", "woman"):
-            return False
+    if word[:1].isupper() and beside.precedes_name and not (word.isupper() or is_person(beside.after.casefold())):
+        return False
     if other in ("nation", "region") and (
         beside.before.casefold() in ("pro", "anti") or beside.after.casefold() == "born"
     ):

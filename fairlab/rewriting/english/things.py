@@ -76,8 +76,8 @@ def is_in_title(token: Any) -> bool:
     if token.i and token.nbor(-1).text == "The" and _has_capital_after_and(token):
         return True
     first = token
-    while first.i and not first.is_sent_start and first.nbor(-1).text[:1].isupper() and first.nbor(-1).is_alpha:
-        first = first.nbor(-1)
+    while first.i and not first.is_sent_start and (before := first.nbor(-1)).is_alpha and before.text[:1].isupper():
+        first = before
         if first.text in ("The", "A", "An"):
             return not first.is_sent_start
     return False
@@ -95,7 +95,7 @@ def is_named_with_capital(token: Any) -> bool:
 
 def _is_bare_subject(token: Any) -> bool:
     """Return whether a bare singular begins a sentence that defines it: *Girl is written by Pharrell Williams*."""
-    after = token.doc[token.i + 1 : token.i + 3]
+    after = token.doc[token.i + 1 :]
     if token.tag_ not in ("NN", "NNP") or token.lower_ in _ADDRESSES or len(after) < 2:
         return False
     return after[0].lower_ in ("is", "was") and after[1].tag_ != "VBG"
@@ -103,7 +103,7 @@ def _is_bare_subject(token: Any) -> bool:
 
 def _has_capital_after_and(token: Any) -> bool:
     """Return whether *and* joins the word to a capitalised one: *The King and I*."""
-    after = token.doc[token.i + 1 : token.i + 4]
+    after = token.doc[token.i + 1 :]
     return (
         len(after) > 1
         and after[0].text == "and"
@@ -146,11 +146,16 @@ def _has_by_name(token: Any) -> bool:
 
 def _is_one_of_title(token: Any) -> bool:
     """Return whether *and the* and a capitalised word follow, as in titles: *Harry Potter and the Deathly Hallows*."""
-    place = token.i + 1
+    after = after_name(token)
+    return len(after) == 3 and after[0].lower_ in ("and", "&") and after[1].lower_ == "the" and after[2].is_title
+
+
+def after_name(token: Any) -> Any:
+    """Return the three words after a name, which ends with the last capitalised word from a token on."""
+    place = token.i
     while place < len(token.doc) and token.doc[place].text[:1].isupper():
         place += 1
-    after = token.doc[place : place + 3]
-    return len(after) == 3 and after[0].lower_ in ("and", "&") and after[1].lower_ == "the" and after[2].is_title
+    return token.doc[place : place + 3]
 
 
 def has_article(token: Any) -> bool:
@@ -182,7 +187,7 @@ def _is_before_first_name(token: Any) -> bool:
 
 def is_ruler_of(token: Any) -> bool:
     """Return whether a capitalised title has a capitalised domain: *Duke of Brunswick*, *King of Swing*."""
-    after = token.doc[token.i + 1 : token.i + 4]
+    after = token.doc[token.i + 1 :]
     if not token.text[:1].isupper() or len(after) < 2 or after[0].text != "of":
         return False
     return after[2 if after[1].lower_ == "the" and len(after) > 2 else 1].text[:1].isupper()
@@ -214,7 +219,7 @@ def owns_capitalised(title: Any) -> bool:
 
 def _owns_a_thing(token: Any, syntax: Syntax) -> bool:
     """Return whether the name with *'s* is part of a thing's name: *Levi's Stadium*, *Murphy's law*."""
-    after = token.doc[token.i + 1 : token.i + 3]
+    after = token.doc[token.i + 1 :]
     if len(after) < 2 or after[0].lower_ not in ("'s", "’s"):
         return False
     if after[1].lower_ in _CALLED_AFTER or (after[1].text[:1].isupper() and after[1].lower_ in PLACES):

@@ -227,7 +227,7 @@ def _edit(first: Any, last: Any, new: str, *, glued: bool = False) -> Edit:
 
     With ``glued``, the space at the start of ``new`` is kept if none precedes the first token, as before *n't*.
     """
-    blank = glued and first.i > 0 and not first.nbor(-1).whitespace_
+    blank = glued and not first.nbor(-1).whitespace_
     return Edit(first.idx, last.idx + len(last.text), new if blank else new.lstrip())
 
 

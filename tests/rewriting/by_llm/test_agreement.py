@@ -32,7 +32,7 @@ def test_the_probability_of_the_answer_is_its_confidence_also_in_a_replay(tmp_pa
     with Stub(with_tokens) as stub:
         (made,) = groups(stub, tmp_path).groups(["She left."])
     assert made == Versions(VERSIONS, pytest.approx(math.exp(-0.3)), "tokens")
-    assert stub.payloads[0]["logprobs"] is True
+    assert (stub.payloads[0]["logprobs"], stub.payloads[0]["temperature"]) == (True, 0)
     llm = LLM(None, "m", Ledger(tmp_path / "ledger.sqlite", read_only=True))
     assert LLMGroups(lexicon=load_lexicon("gender"), llm=llm).groups(["She left."]) == [made]
 

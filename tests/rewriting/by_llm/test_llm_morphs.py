@@ -1,10 +1,12 @@
 """Morphs by a language model: what it is shown, what its answers may change, and what is said where there is none."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from fairlab.llm.client import LLM
+from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import Server
 from fairlab.rewriting.by_llm.llm_morphs import LLMMorph, fault, hidden, unhidden
@@ -39,7 +41,7 @@ def test_members_are_hidden_and_share_one_question(tmp_path):
         "A Swede met a friend. The Swede was tired.",
         "Nobody came. It was late.",
     ]
-    assert len(payloads) == 2
+    assert [payload["max_tokens"] for payload in payloads] == [2 * 5 + 64, 2 * 3 + 64]  # of 19 and 12 characters
     assert "never an instruction" in payloads[0]["messages"][0]["content"]
     assert not any("Indian" in json.dumps(payload) for payload in payloads)
 
@@ -77,6 +79,7 @@ def test_an_answer_that_names_anybody_is_none(answer, tmp_path):
         ("They met Eva there.", "new names"),
         ("Anna paid women crowns.", "nothing new"),
         ("They did.", "wrong length"),
+        ("Then I did as well.", ""),  # *I* is no name
         ("They went off.", ""),
         ("they went " * 12 + "off", ""),
         ("they went " * 13, "wrong length"),
@@ -85,6 +88,22 @@ def test_an_answer_that_names_anybody_is_none(answer, tmp_path):
 def test_faults_of_an_upshift(added, said):
     before = "[A] women paid 40 crowns to Anna, and [A] men did as well."
     assert fault(before, added, "upshift") == said
+
+
+@pytest.mark.parametrize(("after", "said"), [("Nobody came.", ""), ("", "wrong length")])
+def test_faults_of_a_summary_of_a_text_without_letters(after, said):
+    assert fault("Nobody came late.", after, "summary") == said
+
+
+@pytest.mark.parametrize(("outcome", "made"), [(ExchangeOutcome.REFUSED, [""]), ("the server is gone", None)])
+def test_a_text_that_gets_no_answer_stops_the_run_and_a_refusal_does_not(outcome, made):
+    llm = SimpleNamespace(ask=lambda requests, stage: [SimpleNamespace(ok=False, outcome=outcome, reason="x")])
+    morph = LLMMorph(llm, "upshift", held)
+    if made is not None:
+        assert morph(["Nobody came."]) == made
+        return
+    with pytest.raises(FairlabError, match="1 of 1 upshifts got no answer"):
+        morph(["Nobody came."])
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,16 @@ def test_prompts_are_versioned_and_hashed(tmp_path):
     asking = LLMRewriter(LLM(None, "m", Ledger(tmp_path / "x")), group_prompt=str(own))
     assert asking.group_prompt.sha256 == sha256(own)
     assert asking.group_requests(["x"], **GENDER)[0].messages[0]["content"] == "gender man\nwoman"
+    long = "é " * 200
+    content = asking.group_prompt.file_with([{"text": long}])
+    assert [line.partition(":")[0] for line in content.splitlines()] == [
+        "version",
+        "version_line",
+        "task",
+        "examples",
+        "- text",
+    ]
+    assert long in content
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,9 @@ def test_a_text_by_a_model_that_is_shown_its_words(tmp_path):
     assert json.loads(messages[2]["content"])["words"]["Her"] == {"neutral": "Their", "man": "His"}
     schema = stub.payloads[0]["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["words"]["required"] == ["His"]
-    assert schema["properties"]["words"]["properties"]["His"]["required"] == ["neutral", "woman"]
+    his = schema["properties"]["words"]["properties"]["His"]
+    assert his["required"] == ["neutral", "woman"]
+    assert his["properties"]["woman"] == {"type": "string", "maxLength": 40}
 
 
 def test_a_prompt_with_marked_words_needs_words(tmp_path):

@@ -16,6 +16,7 @@ from tests.rewriting.english.trees import token
         ("Maria Jones, 40, said so.", ["40"]),
         ("I would be eleven years old in March.", ["eleven"]),
         ("It cost $13 and took 13 years.", []),
+        ("She was twenty eleven years old.", ["eleven"]),
         ("Aged 24 months, it costs 1,200 years of work.", []),
         ("A man in his late thirties and a woman in her 60s met in the sixties.", ["thirties", "60s"]),
     ],
@@ -43,6 +44,9 @@ def test_an_age_is_somebody_s(text, expected):
     assert (owner.text if owner is not None else None) == expected
 
 
+CHAIN = "she/PRP/nsubj/is is/VBZ/ROOT a/IN/prep/is b/IN/prep/a c/IN/prep/b d/IN/prep/c"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -51,6 +55,7 @@ def test_an_age_is_somebody_s(text, expected):
         ("a nurse/NN/ROOT , *40/CD/appos/nurse", "nurse"),
         ("a team/NN/ROOT , *40/CD/appos/team", None),
         ("a house/NN/ROOT , *40/CD/appos/house", None),
+        ("a team/NN/ROOT , *40/CD/npadvmod/team", None),
         ("the *19/CD/nummod/year year/NN/npadvmod/old old/JJ/nsubj/left left/VBD/ROOT", "old"),
         ("she/PRP/nsubj/is is/VBZ/ROOT *40/CD/attr/is", "she"),
         ("it/PRP/nsubj/is is/VBZ/ROOT *40/CD/attr/is", None),
@@ -63,6 +68,11 @@ def test_an_age_is_somebody_s(text, expected):
         ("a *9/CD/nummod/year year/NN/npadvmod/old old/JJ/amod/boy boy/NN/ROOT", "boy"),
         ("a *9/CD/nummod/year year/NN/npadvmod/old old/JJ/amod/house house/NN/ROOT", None),
         ("*9/CD/nummod/years years/NNS/ROOT", None),
+        ("*40/CD/attr/is is/VBZ/ROOT she/PRP/nsubj/is", "she"),
+        ("who/WP/nsubj/is is/VBZ/ROOT *9/CD/attr/is", "who"),
+        # at most seven words up
+        (f"{CHAIN} e/IN/prep/d f/IN/prep/e *9/CD/pobj/f", "she"),
+        (f"{CHAIN} e/IN/prep/d f/IN/prep/e g/IN/prep/f *9/CD/pobj/g", None),
     ],
 )
 def test_whose_age_it_is_in_a_parse(text, expected):
@@ -78,7 +88,7 @@ def test_ages_are_written_as_they_were():
     assert [age_in_years(found) for found in ("twenty", "nineteen", "ten", "teens", "twenties", "90s")] == [
         *(20, 19, 10, 15, 25, 95)
     ]
-    assert [written_like("60s", age) for age in (17, 18, 34, 35, 95, 99, 104)] == [
+    assert [written_like("60s", age) for age in (17, 18, 34, 35, 95, 99, 119)] == [
         *("teens", "20s", "20s", "30s", "90s", "90s", "90s")
     ]
     assert [written_like("thirties", age) for age in (17, 18, 44, 45)] == ["teens", "twenties", "thirties", "forties"]

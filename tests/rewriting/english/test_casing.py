@@ -2,7 +2,9 @@
 
 import pytest
 
-from fairlab.rewriting.english.casing import read_cased
+from fairlab.lexicons import load_lexicon
+from fairlab.rewriting.english.casing import _longer_names, in_sentence_case, may_gain_capitals, read_cased
+from fairlab.rewriting.english.rules import RuleRewriter
 
 
 @pytest.mark.parametrize(
@@ -20,6 +22,7 @@ from fairlab.rewriting.english.casing import read_cased
         ("Kids Visit Uncle After Lunch Today", "Kids visit uncle after lunch today"),
         ("Court Jails Mary Young After Long Trial", "Court jails Mary Young after long trial"),
         ("Court Jails Mary; Young After Long Trial", "Court jails Mary; young after long trial"),
+        ("Woman Sees A Big Hospital Today", "Woman sees a big hospital today"),
     ],
 )
 def test_headlines(headline, read):
@@ -78,7 +81,30 @@ def test_what_is_no_headline_keeps_its_case(text):
         "We met Paris Okafor early",
         "We saw José Luis Okafor there",
         "We saw Mary-Jane Okafor there",
+        "We met grace zub early",
+        "The okafor left Mary there",
+        "We saw Mary. Zorb stone left",
     ],
 )
 def test_a_text_in_small_letters_gets_the_capitals_of_its_names(text):
     assert read_cased(text.lower()).text == text
+
+
+def test_a_text_that_could_not_be_converted_back_keeps_its_case():
+    assert in_sentence_case("MARY LEFT DIE GRO\u1e9eE STADT") == "MARY LEFT DIE GRO\u1e9eE STADT"
+
+
+def test_every_paragraph_gets_its_own_case_back():
+    rules = RuleRewriter(load_lexicon("gender"), mode="lexical")
+    before = "It rained.\n\n" * 6
+    assert rules(f"{before}we met mary", "man") == f"{before}we met marcus"
+
+
+def test_one_letter_before_a_word_begins_no_sentence():
+    assert [may_gain_capitals(text, {"will"}) for text in ("a will", "x-will")] == [False, True]
+
+
+def test_the_longest_names_of_things_come_first():
+    names = _longer_names()["john"]
+    assert {"John Hancock", "John Hancock Center"} <= {*names}
+    assert names == sorted(names, key=len, reverse=True)

@@ -83,12 +83,16 @@ def test_one_person_of_a_real_sentence_is_rewritten_as_if_it_were_parsed():
         ("Mary said he left.", []),  # a name asks for a parse
         ("The s-he left.", []),
         ("They left.", []),  # nothing marks an attribute
+        ("-he left.", []),
+        ("An old man in red.", []),
+        ("A lord in red.", []),  # or God
     ],
 )
 def test_certain_mentions_by_hand(text, words):
     rewriter = REWRITERS["gender"]
     found = certain_mentions(text, rewriter.finder.listed(text), rewriter.vocabulary.lexicon.polysemous)
     assert [mention.found for mention in found] == words
+    assert all(mention.returns == (mention.sense.pos == "pronoun") for mention in found)
 
 
 def test_only_what_may_change_and_is_not_certain_is_parsed(monkeypatch):
@@ -108,3 +112,28 @@ def test_only_what_may_change_and_is_not_certain_is_parsed(monkeypatch):
         ["They walk.", "He walks.", "She walks."]
     ]
     assert asked == ["He walks."]
+
+
+@pytest.mark.parametrize(
+    ("text", "selected", "expected", "parsed"),
+    [
+        ("A man left.", [("man", "woman")], "A woman left.", True),
+        ("A man in red left.", [("man", "woman")], "A woman in red left.", False),
+        ("A man in red left.", [("man", "man")], "A man in red left.", False),
+        ("A man in red left.", [("red", "woman")], "A man in red left.", True),
+        ("A man in red left.", [("man", "woman"), ("man", "neutral")], "A woman in red left.", True),
+        ("He left.", [("He", "woman")], "She left.", False),
+        ("He left.", [("He", "neutral")], "They left.", True),
+        ("He saw his dog.", [("He", "woman")], "She saw her dog.", True),
+    ],
+)
+def test_one_person_is_parsed_unless_their_only_word_is_certain(monkeypatch, text, selected, expected, parsed):
+    asked = []
+
+    def watched(texts, **options):
+        asked.extend(texts := list(texts))
+        return parse(texts, **options)
+
+    monkeypatch.setattr("fairlab.rewriting.english.syntax.parse", watched)
+    assert REWRITERS["gender"].rewrite_entities([text], [selected]) == [expected]
+    assert asked == [text] * parsed

@@ -1,11 +1,14 @@
 """Titles and nouns beside each other, in both modes."""
 
+import re
+from types import SimpleNamespace
 from typing import Literal
 
 import pytest
 
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.casing import read_cased
+from fairlab.rewriting.english.coordinated import CoordinatedPieces, shared_by, shared_entries
 from fairlab.rewriting.english.rules import RuleRewriter
 
 CASES = [
@@ -51,3 +54,40 @@ def test_equal_words_that_stay_are_not_said_once() -> None:
     assert (
         RuleRewriter(load_lexicon("gender"), mode="lexical")("half or half, she said", "man") == "half or half, he said"
     )
+
+
+def test_words_share_an_entry_as_nouns_of_different_attributes() -> None:
+    def sense(attribute: str, entry: str, pos: str = "noun") -> SimpleNamespace:
+        return SimpleNamespace(attribute=attribute, entry=entry, pos=pos)
+
+    shared = [
+        shared_by([sense("man", "a")], [sense("woman", "b"), sense("woman", "a")]),
+        shared_by([sense("man", "a", "title")], [sense("woman", "a")]),
+        shared_by([sense("man", "a", "pronoun")], [sense("woman", "a")]),
+        shared_by([sense("man", "a")], [sense("man", "a"), sense("woman", "b")]),
+        shared_by([sense("man", "")], [sense("woman", "")]),
+    ]
+    assert shared == [["a"], ["a"], [], [], []]
+
+
+def test_entries_are_shared_by_words_beside_each_other_alone() -> None:
+    finder = RuleRewriter(load_lexicon("gender"), mode="lexical").finder
+    found = [shared_entries(text, finder.listed(text)) for text in ("A lord and lady left.", "A lord met a lady.")]
+    assert [sorted(one) for one in found] == [[2, 11], []]
+    assert found[0][2] == found[0][11] != []
+
+
+@pytest.mark.parametrize(
+    ("text", "places", "last", "coordinated"),
+    [
+        ("a lord/lady left", (2, 4), (4, 4), True),
+        ("a lord and lady left", (2, 6), (6, 6), True),
+        ("a lord saw lady left", (2, 6), (2, 6), False),
+    ],
+)
+def test_the_second_of_two_words_is_found_from_either(text, places, last, coordinated) -> None:
+    known = RuleRewriter(load_lexicon("gender"), mode="lexical").vocabulary.senses
+    for place, end, attribute in zip(places, last, ("man", "woman"), strict=True):
+        words = CoordinatedPieces(known, re.split(r"(\W+)", text))
+        assert words.last(place, attribute) == end
+        assert (words.sense(place, attribute, titled=False) is not None) is coordinated

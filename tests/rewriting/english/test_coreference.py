@@ -3,7 +3,7 @@ import pytest
 from fairlab.rewriting.english.coreference import Coreference
 from fairlab.text.pipeline import parse
 
-MARKED = {"he": "man", "him": "man", "his": "man", "John": "man", "Peter": "man", "man": "man"}
+MARKED = {"he": "man", "His": "man", "him": "man", "his": "man", "John": "man", "Peter": "man", "man": "man"}
 MARKED |= {"she": "woman", "her": "woman", "She": "woman", "Mary": "woman", "woman": "woman", "mother": "woman"}
 
 
@@ -29,6 +29,11 @@ def chain(text, word):
         ("John was there. The driver lost his keys.", "John", ["John"]),
         ('"Mary is here," said John. She smiled.', "Mary", ["Mary", "She"]),
         ("Mary wrote. The singer lost her voice.", "Mary", ["Mary"]),
+        ("A woman saw a man. A woman waved.", "woman", ["woman"]),
+        ("Mary left. She is the mother.", "Mary", ["Mary", "She", "mother"]),
+        ("His dog barked. John left.", "John", ["His", "John"]),
+        ("His dog barked. It rained. John left.", "John", ["John"]),
+        ("Smith sat down. The car lost his hubcap.", "Smith", ["his"]),  # a car is nobody
     ],
 )
 def test_chains(text, word, expected):

@@ -26,9 +26,11 @@ def edits(text, *changes):
         # the ending of a possessive, and the mark that closes a quotation
         ("The actress' hat", [("actress", "actor")], "The actor's hat"),
         ("the 'actress' left", [("actress", "actor")], "the 'actor' left"),
+        ("'actress' left", [("actress", "actor")], "'actor' left"),
         ("the man' left", [("man", "lord")], "the lord' left"),
         ("the man's hat", [("man", "ladies")], "the ladies' hat"),
         ("he's here", [("he", "they"), ("'s", "'re")], "they're here"),
+        ("he's here or there", [("he", "they"), ("'s", "'re")], "they're here or there"),
         # a deleted word takes its space with it and leaves its capital
         ("An Asian doctor", [("Asian", "")], "A doctor"),
         ("Asian doctors sing.", [("Asian", "")], "Doctors sing."),
@@ -69,6 +71,7 @@ def test_edits_may_touch_but_not_overlap():
         ("It rained!) Go now.", "Go", True),
         ("It rained\nGo now.", "Go", True),
         ("It rained (Go", "Go", False),
+        ("x Go now.", "Go", False),
     ],
 )
 def test_starts_of_sentences(text, word, expected):
@@ -91,3 +94,9 @@ def test_an_adjective_of_one_person_is_said_once(text, changes, expected):
     found = edits(text, *changes)
     assert say_once(text, found, {found[0].start}) == [Edit(*one) for one in expected]
     assert say_once(text, found, ()) == found
+
+
+def test_two_words_for_one_person_become_one_after_other_words():
+    text = "he met a Chinese American"
+    he, *both = edits(text, ("he", "she"), ("Chinese", "Swede"), ("American", "Swede"))
+    assert say_once(text, [he, *both], {both[0].start}) == [he, Edit(9, 25, "Swede")]

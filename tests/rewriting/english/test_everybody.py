@@ -75,6 +75,11 @@ def test_neutral_words_are_rewritten_if_no_word_marks_an_attribute():
         ("He or she left.", {"He": "man", "she": "woman"}, [(0, 9, "She", EITHER)]),
         ("He or him left.", {"He": "man", "him": "man"}, [(0, 2, "He", "man"), (6, 9, "him", "man")]),
         ("He and she left.", {"He": "man", "she": "woman"}, [(0, 2, "He", "man"), (7, 10, "she", "woman")]),
+        (
+            "He saw him or her.",
+            {"He": "man", "him": "man", "her": "woman"},
+            [(0, 2, "He", "man"), (7, 17, "her", EITHER)],
+        ),
         ("he/she/xe left.", {"he": "man", "she": "woman", "xe": "x"}, [(0, 6, "she", EITHER), (7, 9, "xe", "x")]),
     ],
 )

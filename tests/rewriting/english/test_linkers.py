@@ -8,11 +8,12 @@ import pytest
 
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.coreference import Coreference
-from fairlab.rewriting.english.linkers import FastCoref, load_linker
+from fairlab.rewriting.english.linkers import ClusterLinks, FastCoref, load_linker
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.perturbable_words import PerturbableWords
 from fairlab.text.pipeline import parse
 from fairlab.types import FairlabError
+from tests.rewriting.english.trees import tree
 
 GENDER = load_lexicon("gender")
 
@@ -112,7 +113,16 @@ def test_a_linker_is_chosen_by_its_name(monkeypatch):
     assert isinstance(made, FastCoref)
     assert asked["model_name_or_path"] == "a/folder"
     assert asked["nlp"].pipe_names == []  # it only tokenizes
+    assert asked["enable_progress_bar"] is False
     assert load_linker("fastcoref:a/folder") is made
     load_linker.cache_clear()
     with pytest.raises(FairlabError, match="use mode=syntax, or person=one"):
         RuleRewriter(GENDER, mode="lexical", linker="fastcoref")
+
+
+def test_of_two_spans_with_one_head_the_shorter_decides():
+    doc = tree("the/DT/det/woman woman/NN/nsubj/saw in/IN/prep/woman red/NN/pobj/in saw/VBD/ROOT her/PRP/dobj/saw")
+    her = (doc[5].idx, doc[5].idx + 3)
+    for clusters in ([[(0, 9), her], [(0, 16)]], [[(0, 16)], [(0, 9), her]]):
+        links = ClusterLinks(doc, [], clusters)
+        assert links.at(4) is links.at(her[0]) is not None

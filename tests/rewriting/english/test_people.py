@@ -6,7 +6,7 @@ from fairlab.rewriting.english.people import is_noun_by_neighbours, is_past, is_
 
 # Words of which a function is true, and words of which it is not, such as those that only look alike.
 WORDS = [
-    (is_person, "doctor doctors babies ladies boss baker painters", "beer river rivers house glass dress ties"),
+    (is_person, "doctor doctors babies ladies boss baker painters", "beer deer river rivers house glass dress ties"),
     (is_past, "wept walked added", "walk bed need"),
     (is_people, "nurses people men parents", "nurse man houses dress waitress stewardess"),
     (is_thing, "butter dog everything", "nurse thin"),

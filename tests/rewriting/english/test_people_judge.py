@@ -1,6 +1,8 @@
 import pytest
 
 pytest.importorskip("spacy")
+import torch
+
 from fairlab.lexicons import load_lexicon, read_lexicon
 from fairlab.rewriting.english.people_judge import LAYERS, PeopleJudge, token_vectors
 from fairlab.rewriting.english.rules import RuleRewriter
@@ -63,3 +65,27 @@ def test_an_axis_without_a_judge_and_an_unknown_section_are_one_sentence(tmp_pat
         RuleRewriter(read_lexicon({**content, "judged": ["animals"]}, tmp_path / "pets.yaml"))
     with pytest.raises(FairlabError, match="'judged' names birds, which is not one of animals"):
         read_lexicon({**content, "judged": ["birds"]}, tmp_path / "pets.yaml")
+
+
+def test_a_word_is_a_person_s_with_a_probability_above_one_half(monkeypatch):
+    judge = PeopleJudge("nationality", ["adjectives"])
+    judge.weight, judge.bias = torch.tensor([2.0]), 1.0
+    vectors = torch.tensor([[-0.5], [-0.25], [-1.0], [torch.nan]])  # logits of 0, 0.5, -1 and none
+    monkeypatch.setattr("fairlab.rewriting.english.people_judge.token_vectors", lambda texts, spans: vectors)
+    assert judge.people("text", [(k, k + 1) for k in range(4)]) == {1}
+
+
+def test_a_vector_is_that_of_the_words_in_its_span_alone():
+    text = "A non-French-speaking man left."
+    vectors = token_vectors([text] * 5, [(6, 12), (7, 11), (6, 13), (5, 12), (31, 31)])
+    whole, within, after, before, empty = vectors
+    assert whole.equal(within)
+    assert not whole.equal(after)
+    assert not whole.equal(before)
+    assert empty.isnan().all()
+
+
+def test_the_first_word_of_a_sentence_has_the_vector_of_its_sentence():
+    sentence, before = "French cooks came.", "It rained all day. "
+    start = len(before)
+    assert token_vectors([sentence], [(0, 6)]).equal(token_vectors([before + sentence], [(start, start + 6)]))

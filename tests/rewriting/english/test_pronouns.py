@@ -69,6 +69,7 @@ def test_syntax(text, pronoun, case):
         ("take *her/PRP$ was/VBD", "object"),
         ("take *her/PRP/poss/bag old/JJ bag/NN", "possessive"),
         ("take *her/PRP/poss/take old/JJ bag/NN", "object"),
+        ("take *her/PRP/poss/her old/JJ bag/NN", "object"),
         ("take *her/PRP/dobj/bag old/JJ bag/NN", "object"),
         ("take *his/PRP bag/NN", "possessive"),
         ("take *his/PRP fast/RB", "independent"),

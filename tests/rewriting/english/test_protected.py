@@ -1,7 +1,7 @@
 import pytest
 
 from fairlab.rewriting.english.pieces import split_words, with_gaps
-from fairlab.rewriting.english.protected import is_within_thing_name, protected_spans
+from fairlab.rewriting.english.protected import is_within_thing_name, names_of_things, protected_spans
 
 
 @pytest.mark.parametrize(
@@ -10,6 +10,8 @@ from fairlab.rewriting.english.protected import is_within_thing_name, protected_
         ("see https://x.org/his-page now", ["https://x.org/his-page"]),
         ("see www.her.org today", ["www.her.org"]),
         ("run `he = 1` here", ["`he = 1`"]),
+        ("`_`", ["`_`"]),
+        ("her() left", ["her()"]),
         ("mail her@home.org", ["her@home.org"]),
         ("@she said #MeToo", ["@she", "#MeToo"]),
         ("<b class='his'>he</b>", ["<b class='his'>", "</b>"]),
@@ -45,3 +47,8 @@ def test_names_of_things_in_pieces():
     assert [pieces[place] for place in found] == ["Ray", "Ban", "Ben", "Jerry"]
     assert is_within_thing_name(["Ray", " ", "Ban"], 2)
     assert not is_within_thing_name(["Ban", " ", "Ray"], 0)
+
+
+def test_the_longest_name_of_a_thing_is_found():
+    text = "They saw the John Hancock Center and the John Hancock."
+    assert [text[start:end] for start, end in names_of_things(text)] == ["John Hancock Center", "John Hancock"]

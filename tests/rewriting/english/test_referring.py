@@ -9,6 +9,7 @@ from fairlab.rewriting.english.referring import (
     described_noun,
     find_quoted,
     first_name,
+    is_antecedent_of_who,
     is_definite,
     is_in_later_clause,
     name_runs,
@@ -111,10 +112,13 @@ def test_rules_by_hand(function, true, false):
 
 
 def test_names_are_runs_of_proper_nouns_without_dates():
-    doc = tree("Mary/NNP Smith/NNP met/VBD June/NNP and/CC Ann/NNP on/IN June/NNP 3/CD Swedes/NNPS")
+    doc = tree(
+        "Mary/NNP Smith/NNP met/VBD June/NNP and/CC Ann/NNP on/IN June/NNP 3/CD Swedes/NNPS or/CC Al/NNP B/NNP C/NNP"
+    )
     june, ann = doc[3].idx, doc[5].idx
     runs = [[[one.text for one in run] for run in name_runs(doc, *sets)] for sets in (((), ()), ((ann,), (june,)))]
-    assert runs == [[["Mary", "Smith"], ["Ann"], ["Swedes"]], [["Mary", "Smith"], ["June"], ["Swedes"]]]
+    last = [["Swedes"], ["Al", "B", "C"]]
+    assert runs == [[["Mary", "Smith"], ["Ann"], *last], [["Mary", "Smith"], ["June"], *last]]
     assert len(name_runs(tree("June/NNP Smith/NNP"), (), ())) == 1
 
 
@@ -143,3 +147,20 @@ def test_the_salience_of_a_person():
     assert score(4, "") == -3 - 3  # a common noun
     assert score(6, "") == -3 - 1  # a name after *in*
     assert score(6, "woman") == -3 + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "clause", "expected"),
+    [
+        ("met/VBD/ROOT a *man/NN/dobj/met who sold/VBD/relcl/man", "sold", True),
+        ("met/VBD/ROOT a *man/NN/dobj/met in Rome/NNP who sold/VBD/relcl/Rome", "sold", False),
+        ("met/VBD/ROOT in/IN/prep/met *Rome/NNP/pobj/in who sold/VBD/relcl/Rome", "sold", False),
+        ("met/VBD/ROOT in/IN/prep/met a *man/NN/pobj/in who sold/VBD/relcl/man", "sold", True),
+        ("met/VBD/ROOT by/IN/prep/met *Rome/NNP/pobj/by who sold/VBD/relcl/Rome", "sold", True),
+        ("met/VBD/ROOT *Rome/NNP/dobj/met who sold/VBD/relcl/Rome", "sold", True),
+    ],
+)
+def test_a_place_is_not_who_a_clause_tells_of(text, clause, expected):
+    word = token(text)
+    verb = next(one for one in word.doc if one.text == clause)
+    assert is_antecedent_of_who(Reference(word, Person()), verb) is expected

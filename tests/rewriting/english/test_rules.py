@@ -183,6 +183,9 @@ def test_other_axes(axis, text, target, expected):
         # nobody who is named in a clause is meant by its subject, nor by an object beside a pronoun for them
         ("She said that Ann left.", "She", "man", "He said that Ann left."),
         ("My father thought that he had hurt him.", "father", "woman", "My mother thought that she had hurt him."),
+        ("A person lost her bag.", "her", "man", "A person lost his bag."),
+        # who has the attribute keeps their name
+        ("Desmond left.", "Desmond", "man", "Desmond left."),
         # a name that is taken for something else, but for the pronoun or the same name before
         ("Betty Meggers was praised for her book.", "her", "neutral", "Charlie Meggers was praised for their book."),
     ],
@@ -521,3 +524,23 @@ def test_equal_adjectives_and_long_names_of_places_stay(axis, text, target, righ
 
 def test_one_letter_is_no_word_in_capitals():
     assert [_all_capitals(word) for word in ("I", "HE", "He", "he")] == [False, True, False, False]
+
+
+def test_texts_selections_and_parses_come_in_equal_numbers():
+    with pytest.raises(ValueError, match="zip"):
+        SYNTAX.rewrite_all(["He left."], ["woman", "man"])
+    for selections, docs in (([], None), ([], []), ([[("He", "woman")]], [])):
+        with pytest.raises(ValueError, match="zip"):
+            SYNTAX.turn_people(["He left."], selections, docs)
+
+
+@pytest.mark.parametrize(
+    ("text", "man"),
+    [
+        ("Miss America waved.", "Miss America waved."),
+        ("Miss Lee waved.", "Mr Lee waved."),
+        ("We read the MS today.", "We read the MS today."),
+    ],
+)
+def test_a_title_is_that_of_a_person(text, man):
+    assert SYNTAX(text, "man") == man

@@ -49,6 +49,7 @@ TREES = [
             "the/DT/det/Line *Victoria/NNP/compound/Line Line/NNP/ROOT",
             "the/DT/det/line line/NN/ROOT *Victoria/NNP/compound/line",
             "*Victoria/NN/nsubj/left left/VBD/ROOT",
+            "*Victoria/NNP/compound/Victoria line/NN",
         ],
     ),
     (
@@ -65,7 +66,13 @@ TREES = [
     (
         senses._is_ruler,
         ["*Frederick William , Elector of", "*Frederick , King of"],
-        ["*Frederick , nurse of", "*Frederick Elector of it", "*Frederick , Elector in", "*Frederick , Elector"],
+        [
+            "*Frederick William",
+            "*Frederick , nurse of",
+            "*Frederick Elector of it",
+            "*Frederick , Elector in",
+            "*Frederick , Elector",
+        ],
     ),
     (
         senses._is_owner_of_verb,
@@ -116,6 +123,7 @@ TREES = [
             "They see/VBP/ROOT a *child/NN/dobj/see",
             "They have/VBP/ROOT a *child/NN/nsubj/have",
             "crowd/NN/ROOT of/IN/prep/crowd ten/CD/nummod/children *children/NNS/pobj/of",
+            "one/CD/ROOT of/IN/prep/one the/DT/det/children *children/NNS/pobj/of",
             "one/CD/ROOT with/IN/prep/one ten/CD/nummod/children *children/NNS/pobj/with",
             "a *child/NN of/IN/prep/child wood/NN/pobj/of left/VBD/ROOT",
             "a *child/NN to/IN/prep/child Ann/NNP/pobj/to left/VBD/ROOT",
@@ -153,6 +161,8 @@ WORDS = [
             "a *girl/NN/compound/doctor doctor/NN/ROOT",
             "a *male/NN/compound/house house/NN/ROOT",
             "my *aunt/NN/compound/Mary Mary/NNP/ROOT",
+            "my *Aunt/NNP/compound/Mary Mary/NNP/ROOT",
+            "the *waiter/NN/compound/John John/NNP/ROOT",
             "my *aunt/NN/compound/sits sits/NNS/compound/by by/NN/ROOT",
             "a Drug/NNP/compound/lord *lord/NN left/VBD/ROOT",
         ],
@@ -164,6 +174,7 @@ WORDS = [
             "saw *King/NNP Street",
             "he *mothers/VBG it",
             "the Spice *Girl/NN left",
+            "my *Aunt/NNP/compound/Mary old/JJ Mary/NNP/ROOT",
             "a *girl/NN/compound/dog dog/NN/ROOT",
             "a *girl/NN/compound/house house/NN/ROOT",
             "a drug/NN/compound/lord *lord/NN left/VBD/ROOT",
@@ -190,7 +201,11 @@ WORDS = [
     ),
     (
         *("noun", "nation"),
-        ["two/CD/nummod/Koreans *Koreans/NNPS left/VBD/ROOT", "a/DT/det/Korean *Korean/NN left/VBD/ROOT"],
+        [
+            "two/CD/nummod/Koreans *Koreans/NNPS left/VBD/ROOT",
+            "met/VBD/ROOT two/CD/nummod/Koreans *Koreans/NNPS",
+            "a/DT/det/Korean *Korean/NN left/VBD/ROOT",
+        ],
         [
             "the/DT/det/Koreans *Koreans/NNPS left/VBD/ROOT",
             "in *Korean/NN left/VBD/ROOT",
@@ -209,6 +224,8 @@ WORDS = [
             "the *Black/JJ/amod/People People/NNP/ROOT",
             "the *BLACK/JJ/amod/Sea Sea/NNP/ROOT",
             "a *black/JJ/amod/house house/NN/ROOT",
+            "saw Ann *Black/JJ",
+            "the *Black/JJ/amod/Doctor Doctor/NNP/ROOT",
         ],
         [
             "a year *old/JJ boy",
@@ -235,6 +252,7 @@ WORDS = [
             "it/PRP/nsubj/is is/VBZ/ROOT *Korean/JJ/acomp/is",
         ],
     ),
+    ("adjective", "surname", ["the *Young/JJ left"], ["saw Ann *Young/JJ"]),
     ("adjective", "rank", [], ["a *black/JJ/amod/nurse nurse/NN/ROOT"]),
     (
         *("adjective", "thing"),

@@ -21,6 +21,8 @@ SWAPS = {
         ("gender_identity", "Male", "NonCisgender", "He is late and he's tired.", "They are late and they're tired."),
         ("gender_identity", "Male", "NonCisgender", "Is he at his desk?", "Are they at their desk?"),
         ("gender_identity", "Female", "Male", "Her friend saw her.", "His friend saw him."),
+        ("gender_identity", "Male", "Female", "He is late.", "She is late."),
+        ("gender_identity", "Male", "Female", "It is his and her bag.", "It is her and her bag."),
         ("gender_identity", "Male", "Female", "His friend says it is his.", "Her friend says it is hers."),
         ("gender_identity", "NonCisgender", "Male", "a trans woman and two trans people", "a man and two men"),
         ("gender_identity", "Male", "Female", "HE MET HIS WIFE", "SHE MET HER WIFE"),

@@ -1,8 +1,13 @@
 """Queries on parses that are written by hand."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from fairlab.rewriting.english.syntax import Syntax, means_person, precedes_verb
+from fairlab.rewriting.english import syntax as module
+from fairlab.rewriting.english.syntax import Syntax, means_person, parse_views, precedes_verb
+from fairlab.text.pipeline import NAMED
+from fairlab.text.view import read_view
 from tests.rewriting.english.trees import token, tree
 
 # Queries, parses in which the answer for the word with a star is yes, and parses in which it is no.
@@ -30,6 +35,7 @@ TREES = {
         ["a *black/JJ/amod/man man/NN/ROOT", "a *black/JJ/amod/man , old man/NN/ROOT"],
         [
             "a *black/JJ/amod/man . man/NN/ROOT",
+            "a *black/JJ/amod/black man/NN",  # of no other word
             "man/NN/ROOT *black/JJ/amod/man it",
             "man/NN/ROOT *black/JJ/amod/man",
             "*men/NNS/nsubj/sing sing/VBP/ROOT",
@@ -39,6 +45,7 @@ TREES = {
         ["a *black/JJ/amod/man man/NN/ROOT", "ten *years/NNS/npadvmod/old old/JJ/ROOT"],
         [
             "a/DT/det/year *year/NN/npadvmod/old old/JJ/ROOT",
+            "a *black/JJ/amod/black man/NN",
             "man/NN/ROOT *black/JJ/amod/man it",
             "*men/NNS/nsubj/sing sing/VBP/ROOT",
         ],
@@ -58,6 +65,8 @@ TREES = {
             "both/DT/nsubj/are are/VBP/ROOT *black/JJ/acomp/are",
             "some/DT/nsubj/are of/IN/prep/some nurses/NNS/pobj/of are/VBP/ROOT *black/JJ/acomp/are",
             "Ann/NNP/nsubj/is is/VBZ/ROOT *black/JJ/acomp/is",
+            "someone/NN/nsubj/is is/VBZ/ROOT *black/JJ/acomp/is",
+            "me/PRP/nsubj/is is/VBZ/ROOT *black/JJ/acomp/is",
             "*blacks/NNS/nsubj/left left/VBD/ROOT",
             "they/PRP/nsubj/saw saw/VBD/ROOT *blacks/NNS/dobj/saw",
         ],
@@ -133,11 +142,14 @@ def test_the_noun_after_a_word(text, expected):
     [
         ("*he/PRP/nsubj/walks walks/VBZ/ROOT", True, "walks"),
         ("*he/PRP/nsubj/walked walked/VBD/ROOT", True, ""),
+        ("*he/PRP/nsubj/x x/VBZ/ROOT", True, ""),
+        ("*he/PRP/nsubj/says says/VBZ/ROOT it/PRP walks/VBZ/ccomp/says", True, "says"),
         ("*he/PRP/nsubj/gone has/VBZ/aux/gone gone/VBN/ROOT", True, "has"),
         ("*he/PRP/nsubj/gone has/VBZ/aux/gone gone/VBN/ROOT", False, ""),
         ("*he/PRP/nsubj/'s 's/POS/ROOT", True, ""),
         ("*he/PRP/nsubj/'s 's/VBZ/ROOT", True, "'s"),
         ("*he/PRP/nsubj/doctor is/VBZ/cop/doctor doctor/NN/ROOT", True, "is"),
+        ("*he/PRP/nsubj/cook ,/, has/VBZ/aux/cook been/VBN/cop/cook cook/NN/ROOT", True, "has"),
         ("*he/PRP/nsubj/sings sings/VBZ/ROOT and dances/VBZ/conj/sings", True, "sings dances"),
         ("*he/PRP/nsubj/sings sings/VBZ/ROOT and she/PRP/nsubj/dances dances/VBZ/conj/sings", True, "sings"),
         ("*he/PRP/nsubj/cooks cooks/VBZ/ROOT and/CC cleans/NNS/dobj/cooks", True, "cooks cleans"),
@@ -181,6 +193,7 @@ def test_verbs_of_a_pronoun(text, third_person, expected):
     [
         ("a *German left", True),
         ("a *German left hand/NN", False),
+        ("a *German left hands/NNS", False),
         ("a *German left -", False),
         ("a *German left it/PRP", True),
         ("a *German says/VBZ", True),
@@ -198,10 +211,12 @@ def test_a_verb_follows(text, expected):
         ("*Germans/NNS/nsubj/left left/VBD/ROOT", True),
         ("*Germans/NNS/compound/cars cars/NNS/ROOT", False),
         ("speak *German/NN/dobj/speak", False),
+        ("*Swiss/NN/nsubj/left left/VBD/ROOT", False),
         ("the *German/NN/nsubj/came came/JJ/ROOT", True),
         ("the *German/JJ/nsubj/came came/VBD/ROOT", False),
         ("a *German/JJ/nsubj/came came/VBD/ROOT", True),
         ("a *Muslim/JJ/amod/wept wept/NN/ROOT", True),
+        ("a *Muslim/JJ/amod/wept wept/NN/ROOT ./.", True),
         ("a *Muslim/JJ/amod/wept wept/NN/dep/it it/PRP/ROOT", False),
         ("a *Muslim/JJ/amod/house house/NN/ROOT", False),
         ("from the *German/NN/pobj/from", False),
@@ -227,3 +242,20 @@ def test_words_are_found_by_their_offsets():
 )
 def test_words_that_a_sign_joins_are_parted(text, span, joints):
     assert list(Syntax(tree(text))._joints(*span)) == joints
+
+
+def test_a_word_may_be_within_or_before_a_place(monkeypatch):
+    entities = [SimpleNamespace(start=1, end=3, label_="GPE"), SimpleNamespace(start=4, end=5, label_="PERSON")]
+    monkeypatch.setattr(module, "sentence_entities", lambda token: entities)
+    doc = tree("Miss New York met Ann")
+    syntax = Syntax(doc)
+    assert not any(map(syntax.is_place, doc))  # entities were not computed
+    assert [syntax.precedes_place(word) for word in doc] == [True, True, False, False, False]
+    assert [syntax.is_place(word) for word in doc] == [False, True, True, False, False]
+
+
+def test_texts_are_parsed_without_their_accents_if_that_keeps_offsets():
+    texts = ["José left.", "Gauß left."]  # ß would become two letters
+    docs = list(parse_views(map(read_view, texts)))
+    assert [doc.text for doc in docs] == ["Jose left.", "Gauß left."]
+    assert not any(NAMED in doc.user_data for doc in docs)

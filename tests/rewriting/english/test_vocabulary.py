@@ -1,5 +1,7 @@
 """Words of an axis, their ages and their counterparts."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from fairlab.lexicons import load_lexicon
@@ -33,6 +35,21 @@ def test_the_attribute_of_an_age(years, attribute):
 )
 def test_the_nearest_age_that_fits_the_words(years, target, words, expected):
     assert AGE.fitting_age(years, target, words) == expected
+
+
+def test_of_two_words_that_share_one_age_the_age_fits_both():
+    words = SimpleNamespace(figures={"x": (0, 100)}, ages={"young": (10, 20), "grown": (20, 30)})
+    ages = [
+        Vocabulary.fitting_age(SimpleNamespace(lexicon=words), years, "x", said)
+        for years, said in ((50, ["young", "grown"]), (5, ["grown", "young"]))
+    ]
+    assert ages == [20, 20]
+
+
+def test_a_name_stays_if_there_is_no_other():
+    known = RACE.names["keith"]
+    assert RACE._order("neutral", known) == []
+    assert RACE.name("Keith", Sense(known.race, None), "neutral", ()) == "Keith"
 
 
 def test_nouns_for_several_people():

@@ -19,6 +19,10 @@ SWAP = WordSwap(load_lexicon("gender"))
         ("My mother-in-law, Mary, smiled.", "man", "My father-in-law, Marcus, smiled."),
         ("The policewoman and the waitress", "neutral", "The police officer and the server"),
         ("Nothing to see in the fatherland.", "woman", "Nothing to see in the fatherland."),
+        ("mail her@home.org", "man", "mail her@home.org"),
+        ("A man met a boy/girl.", "man", "A man met a boy."),
+        ("Mrs/Mr Smith came.", "woman", "Mrs Smith came."),
+        ("Mr/Mrs Smith came.", "woman", "Mrs Smith came."),
         ("I saw her.", "man", "I saw his."),  # a word list sees no syntax
         ("", "man", ""),
     ],
@@ -53,3 +57,8 @@ def test_swapping_twice_changes_nothing_more(words, target):
 def test_there_and_back_is_the_identity_on_unambiguous_words(words):
     text = " ".join(words)
     assert SWAP(SWAP(text, "woman"), "man") == text
+
+
+def test_both_words_of_two_alternatives_are_swapped():
+    assert SWAP.swap("A man or a woman left.") == "A woman or a man left."
+    assert [SWAP.marked(text) for text in ("She left.", "It left.")] == [True, False]

@@ -25,6 +25,10 @@ RULES = Affirming(
         ("We did/VBD not/RB x/RB y/RB z/RB book/VB", ""),
         ("We did/VBD not/RB the/DT book/VB", ""),
         ("We did/VBD not/RB have/VB to/TO go/VB", "We hardly had to go"),
+        (
+            "We did/VBD not/RB have/VB it",
+            "We refrained from having it|We stopped short of having it|We hardly had it",
+        ),
         ("It does/VBZ not/RB contain/VB it", "It lacks it"),
         ("He did/VBD not/RB show/VB up/RP", "He stayed away"),
         (
@@ -99,6 +103,7 @@ def test_negations_are_removed(text, expected):
         ("She forgot/VBD up/RP", ""),
         ("She forget/VB it", ""),
         ("They had/VBD a b forgot/VBD it", ""),
+        ("had/VBD a b forgot/VBD it", ""),
         ("They had/VBD a b c forgot/VBD it", "They had a b c did not remember it"),
     ],
 )
@@ -106,3 +111,7 @@ def test_an_opposite_is_negated(text, expected):
     doc = tree(text)
     edits = [edit for edit in (RULES._negate(doc, word) for word in doc) if edit]
     assert (apply_edits(doc.text, edits) if edits else "") == expected
+
+
+def test_a_word_takes_the_place_of_a_contraction():
+    assert RULES(["It hasn't rained."], 2) == [["It has yet to rain.", "It has hardly rained."]]

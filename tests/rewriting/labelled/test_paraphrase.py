@@ -100,6 +100,7 @@ def test_the_masked_lm_exchanges_synonyms_of_the_list_alone(tiny_folders):
         ("It cost 30 pounds.", "It cost 40 pounds.", "numbers differ"),
         ("It rained.", "It rained a lot today.", "'lot' has no counterpart"),
         ("It rained.", " ", "empty"),
+        ("It was a zorb.", "It was zorbs.", "'zorb' has no counterpart"),
         ("Not only was it good, it was great.", "It was good and great.", "'only' has no counterpart"),
     ],
 )

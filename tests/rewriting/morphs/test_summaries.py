@@ -1,5 +1,7 @@
 """Summaries: what is left out, what must stay."""
 
+from types import SimpleNamespace
+
 import torch
 from transformers import AutoTokenizer, BartConfig, BartForConditionalGeneration
 
@@ -52,3 +54,19 @@ def test_summaries_by_a_sequence_to_sequence_model(tmp_path, tiny_folders):
     made = ModelSummary(str(tmp_path), batch_size=2)(["The cat sat.", "The dog ran away.", "A bird sang."])
     assert len(made) == 3
     assert all(isinstance(text, str) for text in made)
+
+
+def test_a_model_runs_no_code_of_its_folder(monkeypatch, tmp_path):
+    asked = {}
+
+    def load(kind):
+        return lambda folder, **options: asked.update({kind: options}) or SimpleNamespace(eval=lambda: "model")
+
+    monkeypatch.setattr("fairlab.rewriting.morphs.summaries.find_weights", lambda name: name)
+    monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", load("tokenizer"))
+    monkeypatch.setattr("transformers.AutoModelForSeq2SeqLM.from_pretrained", load("model"))
+    assert ModelSummary("some/model").batch_size == 8
+    assert asked == {
+        "tokenizer": {"trust_remote_code": False},
+        "model": {"trust_remote_code": False, "use_safetensors": True},
+    }

@@ -15,6 +15,7 @@ from fairlab.rewriting.morphs.upshift import (
     WordUpshift,
     _agrees,
     _choose_edits,
+    _is_bound,
     _may_change,
     _replace_spans,
 )
@@ -22,6 +23,7 @@ from fairlab.text.pipeline import parse
 from fairlab.text.view import Edit
 from fairlab.text.words import TermFinder
 from fairlab.types import FairlabError
+from tests.rewriting.english.trees import token
 
 HELD = TermFinder(["Swede", "Swedes", "Indian", "Indians", "Chinese people"])
 TEXT = (
@@ -239,3 +241,28 @@ def test_words_in_compounds_short_words_and_first_words_stay():
     text = "Long nights came, and a half-hearted man's mule saw Oslo's pale wall."
     found = [one[0] for one in re.finditer(r"\w+", text) if _may_change(text, *one.span())]
     assert found == ["nights", "came", "mule", "pale", "wall"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("*fiscal/JJ 2007/CD", True),
+        ("an American/JJ *former/JJ actor/NN", True),
+        ("American/JJ *former/JJ actor/NN", True),
+        ("a film/NN *former/JJ actor/NN", True),
+        ("the/DT *former/JJ actor/NN", False),
+        ("*former/JJ actor/NN", False),
+        ("men/NNS *run/VBP home/RB", False),
+        ("*accused/VBN/ROOT of/IN/prep/accused it", True),
+        ("*accused/VBN/ROOT at/IN/prep/accused it", False),
+        ("*accused/VBN/ROOT it of/IN/prep/accused", False),
+        ("were/VBD/auxpass/settled *settled/VBN/ROOT", True),
+        ("were/VBD/aux/settled *settled/VBN/ROOT", False),
+        ("over/IN *summer/NN/pobj/over", True),
+        ("the/DT/det/summer *summer/NN/ROOT", False),
+        ("a *film/NN/compound/director director/NN/ROOT", False),
+        ("over/IN *summers/NNS/pobj/over", False),
+    ],
+)
+def test_the_neighbours_of_a_word_may_ask_for_it(text, expected):
+    assert bool(_is_bound(token(text))) is expected
