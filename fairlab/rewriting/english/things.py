@@ -151,8 +151,8 @@ def _is_one_of_title(token: Any) -> bool:
 
 
 def after_name(token: Any) -> Any:
-    """Return the three words after a name, which ends with the last capitalised word from a token on."""
-    place = token.i
+    """Return the three words after a token and the capitalised words that follow it."""
+    place = token.i + 1
     while place < len(token.doc) and token.doc[place].text[:1].isupper():
         place += 1
     return token.doc[place : place + 3]
