@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -217,6 +218,7 @@ def test_padding_is_scored_nowhere():
     assert batch.input_ids.tolist() == [[7, 8, 9, 7, 5], [7, 6, 3, 3, 3]]
     assert batch.position_ids.tolist() == [[0, 1, 2, 0, 1], [0, 1, 0, 0, 0]]
     assert batch.targets.tolist() == [[8, 9, NOT_SCORED, 5, NOT_SCORED], [6] + [NOT_SCORED] * 4]
+    assert torch.nn.CrossEntropyLoss().ignore_index == NOT_SCORED
 
 
 def test_a_block_of_two_holds_a_token(llama, reports):

@@ -23,6 +23,17 @@ def test_rows_are_counted_for_a_terminal_only(monkeypatch, watched, counted):
     assert len(calls) == counted
 
 
+@pytest.mark.parametrize(("watched", "most", "total"), [(True, 5, 5), (True, 4, None), (False, 5, None)])
+def test_the_total_is_known_up_to_a_number_of_rows(monkeypatch, watched, most, total):
+    totals = []
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: watched)
+    monkeypatch.setattr(module, "MOST_COUNTED", most)
+    monkeypatch.setattr("rich.progress.Progress.add_task", lambda self, text, total: totals.append(total))
+    monkeypatch.setattr("rich.progress.Progress.advance", lambda self, task: None)
+    assert len(list(row_progress(rows_of_table(TABLE), lambda: rows_of_table(TABLE)))) == 5
+    assert totals == [total]
+
+
 def test_a_stream_that_cannot_be_read_twice_or_counted_comes_through(monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert len(list(row_progress(rows_of_table(TABLE)))) == 5
