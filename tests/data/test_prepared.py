@@ -207,7 +207,7 @@ def interrupt():
 
 
 def test_a_finished_part_is_kept_and_made_again_if_a_file_of_it_is_missing(tokenizer, tmp_path, monkeypatch):
-    maker = preparing.PartMaker(tokenizer, tmp_path, "uint16", 24, 0.1, "original", None)
+    maker = preparing.PartMaker(tokenizer, tmp_path, "uint16", 24, 0.0, "original", None)
     part = preparing.TextPart(0, ["She left the house. He stayed."], [], None, True)
     made = stopped_at(monkeypatch, None, interrupt)
     first, seen = maker.make(part)

@@ -237,9 +237,8 @@ def test_texts_of_madlibs_that_differ_in_a_term_are_a_set(tmp_path, monkeypatch)
     path.write_text("Text,Label\na gay man met a gay man,BAD\na old met a gay man,NOT_BAD\nan oldie,NOT_BAD\n")
     first, second, third = read_safety("bias_madlibs", path)
     assert [text.labels["toxicity"] for text in (first, second, third)] == [1, 0, 0]
-    assert first.key == second.key.replace("old", "<term>").replace("<term> man", "gay man") == "a <term> met a gay man"
+    assert [text.key for text in (first, second, third)] == ["a <term> met a gay man", "a old met a <term>", "row 3"]
     assert [text.subgroup for text in (first, second, third)] == ["Term:gay man", "Term:gay man", ""]
-    assert third.key == "row 3"
     path.write_text("Text,Label\na gay man,WORSE\n")
     with pytest.raises(FairlabError, match="row 1: a label must be BAD or NOT_BAD, not 'WORSE'"):
         read_safety("bias_madlibs", path)

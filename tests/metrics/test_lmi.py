@@ -65,7 +65,7 @@ def test_a_table_is_the_sum_over_each_cell():
 def test_cramers_v_is_scipys(table):
     assert cramers_v(np.array(table)) == pytest.approx(association(np.array(table), correction=False))
     both = np.array([table, np.array(table)[::-1] + np.arange(len(table[0]))])
-    assert cramers_v(both).tolist() == [cramers_v(one) for one in both]
+    assert cramers_v(both) == pytest.approx([cramers_v(one) for one in both])
 
 
 def test_an_association_of_nothing_is_zero():
