@@ -52,6 +52,7 @@ def test_three_losses_below_three_others_are_no_evidence():
 def test_held_out_losses_count_too():
     flat = [5.0, 4.9] * 50
     assert unlearned(history(flat, held_out=[5.0, 4.99]))
+    assert unlearned(history(flat, held_out=[100.0, 99.0])) == ""
     assert unlearned(history(flat, held_out=[5.0, 4.93])) == ""  # of a language model, a hundredth
     assert unlearned(history(flat, held_out=[5.0, 4.93], name="bias_loss"))
     assert unlearned(history(flat, held_out=[5.0, 4.7], name="bias_loss")) == ""

@@ -124,6 +124,8 @@ def test_the_official_score_is_the_codes():
     assert space.gamma() == pytest.approx(gamma, abs=1e-12)
     assert [space.score(k, text) for k, text in enumerate(TEXTS)] == pytest.approx(gamma, abs=1e-12)
     assert space.sums.shape == (2, 5, 8)
+    assert space.score(0, "unseen") == 1
+    assert (space.sums.shape, space.held.shape) == ((2, 6, 8), (2, 6))
     assert space.objective == pytest.approx(1 - sum(gamma) / 6, abs=1e-12)
 
 
