@@ -52,7 +52,7 @@ class Spelling:
         return ord(token)
 
     def __call__(self, texts, *, add_special_tokens, verbose):
-        assert not (add_special_tokens or verbose)
+        assert (add_special_tokens, verbose) == (False, False)
         self.asked += texts
         return {"input_ids": [[ord(letter) for letter in text if letter != " "] for text in texts]}
 

@@ -54,4 +54,4 @@ def test_up_to_five_hundred_values_have_a_bin_each(values, bins):
     counts = _counts(np.arange(values, dtype=float), np.arange(values / 2))
     assert counts.shape == (2, bins)
     assert counts.sum(axis=1).tolist() == [values, -(-values // 2)]
-    assert set(counts[0].tolist()) == ({1} if values == bins else {0, 1, 2} if values < 1000 else {2, 3})
+    assert (set(counts[0].tolist()) == {1}) == (values == bins)
