@@ -122,7 +122,7 @@ def read_perturbed(folder: Path, examples: Sequence[Example], names: Sequence[st
     """
     rows = [row for file in data_files(folder) for _, row in read_json_lines(file)]
     other = f"{folder} is not a perturbation of these {len(examples)} examples; run fairlab.augment on this split"
-    if len(rows) != len(examples) or not all(set(names) <= set(row) and "perturbed" in row for row in rows):
+    if len(rows) != len(examples) or not all({*names, "perturbed"}.issubset(row) for row in rows):
         raise FairlabError(other)
     perturbed, axes = [], []
     for row, example in zip(rows, examples, strict=True):

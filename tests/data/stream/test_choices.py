@@ -72,7 +72,7 @@ def test_examples_keep_label_order_and_number():
 
 def test_a_faulty_rewrite_is_counted_and_leaves_its_example():
     choice = SimpleNamespace(axis="gender")
-    faults, asked = iter([("", ""), ("harm", "why")]), []
+    faults, asked = iter([("", ""), ("harm", "")]), []
     perturbation = SimpleNamespace(
         choices=None,
         weights=len,
