@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -52,7 +53,7 @@ def near_copies(texts: Sequence[str]) -> list[tuple[int, int]]:
     found = [sorted({numbers.setdefault(one, len(numbers)) for one in _trigrams(text)}) for text in texts]
     sizes = np.array([len(some) for some in found])
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    columns = np.concatenate([np.array(some, dtype=np.int64) for some in found]) if found else np.empty(0, np.int64)
+    columns = np.fromiter(chain.from_iterable(found), np.int64)
     held_NT = csr_matrix((np.ones(len(columns)), columns, starts), shape=(len(texts), len(numbers)))
     pairs: list[tuple[int, int]] = []
     for start in range(0, len(texts), AT_ONCE):

@@ -35,7 +35,7 @@ from fairlab.text.pipeline import SPACY
 from fairlab.types import Count, FairlabError, Fraction, Texts
 
 UNKNOWN = "not told"  # for an augmentation that does not describe itself
-RULES = (".py", ".yaml", ".csv", ".txt")
+RULES = (".py", ".yaml", ".csv", ".txt", ".xz", ".safetensors")
 
 
 class PackedText(Loading):

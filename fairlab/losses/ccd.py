@@ -111,7 +111,7 @@ def bandwidth(distances: Tensor, rho: Bandwidth) -> float:
             value = float(rho)
         case _:
             raise FairlabError(f"method.rho must be variance, std, rms or a number above 0, not {rho}")
-    mean_kernel = kernel(d, value).mean().item() if value > 0 else 0.0
+    mean_kernel = kernel(d, value).mean().item()
     if not 1e-4 <= mean_kernel <= 1 - 1e-4:
         raise FairlabError(
             f"method.rho={rho} gives a bandwidth of {value:.3g} for distances around {d.mean().item():.3g}: the "

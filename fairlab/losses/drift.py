@@ -36,16 +36,16 @@ def drift_loss(hidden_BTLD: Tensor, original_BTLD: Tensor, mask_BT: Tensor, form
     Returns:
         A scalar >= 0; ideal 0.
     """
+    squares_BTLD = (hidden_BTLD - original_BTLD).square()
     if form == "all_positions":
-        return (hidden_BTLD - original_BTLD).square().mean()
+        return squares_BTLD.mean()
     mask_BT = mask_BT.to(hidden_BTLD.dtype)
     if form == "divergence":
         apart_BTL = divergence(original_BTLD, hidden_BTLD) + divergence(-original_BTLD, -hidden_BTLD)
         return own_mean(apart_BTL.mean(dim=-1), mask_BT)
-    squares_BT = (hidden_BTLD - original_BTLD).square().sum(dim=(-2, -1))
     if form == "squared_distance":
-        return (squares_BT * mask_BT).sum(dim=1).mean()
-    return own_mean(squares_BT, mask_BT) / hidden_BTLD[0, 0].numel()
+        return (squares_BTLD.sum(dim=(2, 3)) * mask_BT).sum(dim=1).mean()
+    return own_mean(squares_BTLD.mean(dim=(2, 3)), mask_BT)
 
 
 def own_mean(values_BT: Tensor, mask_BT: Tensor) -> Tensor:

@@ -105,7 +105,7 @@ def weighted_draws(statistic: Callable[[Array], Array], clusters: Sequence[Hasha
 def _choices(n: int, seed: int) -> Iterator[NDArray[np.integer]]:
     """Yield the places of the items that are drawn in each resample of ``n`` items, (BATCH, n)."""
     rng = np.random.default_rng(seed)
-    for _ in range(0, RESAMPLES, BATCH):
+    for _ in range(RESAMPLES // BATCH):
         yield rng.integers(0, n, size=(BATCH, n))
 
 

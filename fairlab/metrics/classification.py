@@ -46,7 +46,7 @@ def macro_f1(predicted: Array, truth: Array, axis: int = -1) -> Array:
         named = (predicted == label).sum(axis=axis) + (truth == label).sum(axis=axis)
         total = total + 2 * found / np.maximum(named, 1)
         there = there + (named > 0)
-    return total / np.maximum(there, 1)
+    return total / there
 
 
 def matthews(predicted: Array, truth: Array, axis: int = -1) -> Array:

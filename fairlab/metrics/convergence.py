@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 FEWEST = 20  # minimum number of steps for a verdict
 PART = 4  # the first and last of four parts of the steps are compared
@@ -37,13 +38,13 @@ def unlearned(history: History) -> str:
     name = "bias_loss" if any("train/bias_loss" in row for row in history) else "loss"
     losses = _values(history, f"train/{name}")
     # Kinds of batches alternate, so a row repeats the earlier value of a part of the loss that its batch lacks.
-    losses = [loss for place, loss in enumerate(losses) if place == 0 or loss != losses[place - 1]] or losses
+    losses = [loss for loss, _ in groupby(losses)]
     if len(_values(history, f"train/{name}")) < FEWEST:
         return ""
     size = max(1, len(losses) // PART)
     first, last = losses[:size], losses[-size:]
     before, after = sum(first) / size, sum(last) / size
-    fell = before - after >= LEAST_FALL * abs(before) and before > after
+    fell = before - after >= LEAST_FALL * abs(before)
     if fell and mannwhitneyu(first, last, alternative="greater").pvalue < ALPHA:
         return ""
     held_out = _values(history, f"validation/{name}")

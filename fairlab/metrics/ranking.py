@@ -41,8 +41,8 @@ def average_precision(truth: ArrayLike, scores: ArrayLike, weights: ArrayLike | 
     found = np.cumsum(weights_BN[..., positive], axis=-1)[..., last]
     named = np.cumsum(weights_BN, axis=-1)[..., end[last]]
     gained = np.diff(found, axis=-1, prepend=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        precision = np.where(named > 0, found / named, 0)
+    precision = np.divide(found, named, out=np.zeros_like(found), where=named > 0)
+    with np.errstate(invalid="ignore"):
         return np.asarray((gained * precision).sum(axis=-1) / found[..., -1])
 
 

@@ -52,7 +52,7 @@ def sign_test_p(wins: int, losses: int) -> float:
     """
     from scipy.stats import binomtest  # takes a second to import, which would slow down --help
 
-    return float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
+    return float(binomtest(wins, max(1, wins + losses)).pvalue)  # none of one has a p-value of 1 as well
 
 
 def holm(p_values: ArrayLike) -> Array:

@@ -28,7 +28,7 @@ class TokenIds:
         for text in texts:
             ids.extend(self._known_ids(text))
             ends.append(len(ids))
-        self.ids = np.frombuffer(ids, dtype=np.int32) if len(ids) else np.empty(0, np.int32)
+        self.ids = np.asarray(ids, dtype=np.int32)
         self.offsets = np.frombuffer(ends, dtype=np.int64)
         self.frequency = np.zeros(len(self.vocabulary), dtype=np.int64)
         for start in range(0, len(self), BLOCK):

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from fairlab.data.attribute_sentences import AttributeSentences, as_sentences, group_sentences, sentences_of
+from fairlab.data.attribute_sentences import AttributeSentences, as_sentences, group_sentences, sentences_of, tokenized
 from fairlab.data.batching import AlternatingBatches
 from fairlab.data.counterfactual import CounterfactualData
 from fairlab.data.word_lists import Found, WordLists, balanced, find_words, lexicon_words, listed_words
@@ -194,6 +194,14 @@ def test_the_versions_of_groups_are_read_for_what_differs(tmp_path, tiny):
     assert len(sentences_of(data, "validation")) == 6
     with pytest.raises(FairlabError, match="choose data=attribute_sentences or data=groups"):
         sentences_of(object(), "train")
+
+
+def test_a_word_behind_the_cut_is_left_out(tiny):
+    tiny.max_length = 6
+    texts = ["he saw the old boat and the river", "the old boat and the river saw he"]
+    found = [Found(text, text.index("he "), text.index("he ") + 2, "he", 1) for text in texts[:1]]
+    (kept,) = tokenized([*found, Found(texts[1], len(texts[1]) - 2, len(texts[1]), "he", 1)], tiny)
+    assert (kept.targets, len(kept.token_ids)) == ([1], 6)
 
 
 @pytest.mark.parametrize(

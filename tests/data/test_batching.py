@@ -1,6 +1,8 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlab.data.batch_stream import Numbered
 from fairlab.data.batching import BucketedBatches
 
 LENGTHS = st.lists(st.integers(1, 60), min_size=1, max_size=200)
@@ -20,6 +22,18 @@ def test_every_item_once_an_epoch(lengths, batch_size, epochs, seed):
 def test_skipping_continues_the_same_stream(lengths, batch_size, skip):
     whole = list(BucketedBatches(lengths, batch_size, epochs=2, seed=3))
     assert list(BucketedBatches(lengths, batch_size, epochs=2, seed=3, skip=skip)) == whole[skip:]
+
+
+@pytest.mark.parametrize(("items", "one_pool"), [(100, True), (200, False)])
+def test_a_pool_of_fifty_batches_is_sorted(items, one_pool):
+    batches = BucketedBatches(range(items), 2, epochs=1, seed=0)
+    assert all(abs(first - second) == 1 for first, second in batches) == one_pool
+
+
+def test_batches_are_numbered_from_the_first_that_is_not_skipped():
+    batches = BucketedBatches([5] * 6, 2, epochs=1, seed=0, skip=1)
+    assert list(Numbered(batches)) == list(enumerate(batches, start=1))
+    assert list(Numbered([[3], [4]])) == [(0, [3]), (1, [4])]
 
 
 def test_batches_hold_similar_lengths_and_epochs_differ():

@@ -43,6 +43,8 @@ def test_a_batch_holds_its_texts_and_an_epoch_all_of_them(folder, tiny):
             assert ids == tiny.tokenize([data.texts["train"][position]])[0]
             seen.append(position)
     assert sorted(seen) == list(range(len(data.texts["train"])))
+    held_out = [position for batch in data.val_dataloader() for position in batch.positions.tolist()]
+    assert sorted(held_out) == list(range(len(data.texts["validation"])))
     assert data.sizes() == {"texts": len(seen), "tokens": sum(map(len, data.token_ids["train"]))}
 
 

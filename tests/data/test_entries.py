@@ -3,8 +3,10 @@
 import json
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers.processors import TemplateProcessing
 
 from fairlab.backbones.loading import load_backbone
 from fairlab.data.block_collator import NOT_SCORED, collated, packed
@@ -217,6 +219,16 @@ def test_padding_is_scored_nowhere():
     assert batch.input_ids.tolist() == [[7, 8, 9, 7, 5], [7, 6, 3, 3, 3]]
     assert batch.position_ids.tolist() == [[0, 1, 2, 0, 1], [0, 1, 0, 0, 0]]
     assert batch.targets.tolist() == [[8, 9, NOT_SCORED, 5, NOT_SCORED], [6] + [NOT_SCORED] * 4]
+    assert torch.nn.CrossEntropyLoss().ignore_index == NOT_SCORED
+
+
+def test_special_tokens_that_the_tokenizer_adds_are_no_part_of_an_entry(llama, reports):
+    settings = ({}, {"tokens": 60})
+    plain = [make(llama, reports, **one).blocks for one in settings]
+    start = llama.tokenizer.convert_ids_to_tokens(0)
+    llama.tokenizer.backend_tokenizer.post_processor = TemplateProcessing(f"{start} $A", special_tokens=[(start, 0)])
+    assert llama.tokenizer("he saw")["input_ids"][0] == 0
+    assert [make(llama, reports, **one).blocks for one in settings] == plain
 
 
 def test_a_block_of_two_holds_a_token(llama, reports):

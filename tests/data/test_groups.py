@@ -73,6 +73,8 @@ def test_groups_of_tables(tmp_path):
     flat = {f"versions.{name}": text for name, text in GOOD["versions"].items()}
     (tmp_path / "a.csv").write_text(f"id,axis,{','.join(flat)}\ng0,gender,{','.join(flat.values())}\n")
     (tmp_path / "b.json").write_text(json.dumps([GOOD]))
+    (tmp_path / "e.json").write_text(json.dumps([GOOD | {"note": "é"}]))
+    assert '"é"' in next(texts_of_groups(str(tmp_path / "e.json")))
     for name, place in (("a.csv", "line 3"), ("b.json", "row 2")):
         path = tmp_path / name
         assert read_groups(str(path)) == make_groups(1)

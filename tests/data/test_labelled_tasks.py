@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from fairlab.augmentation.perturbation import Perturbation
-from fairlab.data.labelled_tasks import LabelledTexts, with_more
+from fairlab.data.labelled_tasks import LabelledTexts, parted, with_more
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import CLAIMS, TASKS, Example
 from fairlab.data.stream.manifest import Manifest
@@ -111,6 +111,7 @@ def test_what_the_record_holds(tiny, rte):
     }
     assert facts["sha256"] == make(tiny, rte).facts()["sha256"]
     assert facts["trained_on"] == "21 examples of rte"
+    assert facts["path"] == rte
     assert data.sizes()["examples"] == 21
     assert data.sizes()["tokens"] == sum(
         len(tiny.tokenizer(e.first, e.second)["input_ids"]) for e in data.examples["train"]
@@ -182,7 +183,8 @@ def made_folder(folder, rows, source="task:rte:train"):
     return str(folder)
 
 
-def test_an_output_of_augment_is_trained_on(tiny, tmp_path):
+def test_an_output_of_augment_is_trained_on(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr("fairlab.data.labelled_tasks.read_task", None)  # the published examples are not needed
     rows = [
         {"id": str(k), "evidence": f"e {k}", "claim": f"c {k}", "label": CLAIMS[k % 2], "augmentation": "x"}
         for k in range(40)
@@ -224,6 +226,13 @@ def test_what_was_made_of_examples_held_out_is_not_trained_on(tiny, rte, tmp_pat
     assert data.examples["validation"] == out  # of an output made of another one, first texts tell what is held out
     kept = [e.first for e in published if not held_out(e.first, 0.3)]
     assert [e.first for e in data.examples["train"]] == [first for first in kept for _ in range(3)]
+
+
+def test_parts_are_told_by_the_first_texts_of_the_originals():
+    texts = [str(k) for k in range(20)]
+    out, kept = next(t for t in texts if held_out(t, 0.3)), next(t for t in texts if not held_out(t, 0.3))
+    made = [(Example(kept, None, 0), Example(out, None, 0)), (Example(out, None, 0), Example(kept, None, 0))]
+    assert parted(made, None, 0.3) == {"train": made[1:], "validation": made[:1]}
 
 
 @pytest.mark.parametrize("validate_on", ["made", "published"])

@@ -7,11 +7,13 @@ from functools import partial
 
 import pandas as pd
 import pytest
+from datasets import Dataset
 
 from fairlab.augmentation.identity import Identity
 from fairlab.data.own_safety import TableColumns, harm_name
 from fairlab.data.safety import SafetyData, made_of
 from fairlab.data.safety_readers import read_safety
+from fairlab.data.safety_texts import json_rows
 from fairlab.data.stream.manifest import Manifest
 from fairlab.data.stream.shards import make_shards
 from fairlab.types import FairlabError, Row
@@ -96,6 +98,20 @@ def own_data(path, augmentation, columns=COLUMNS):
     return SafetyData(
         name="own", path=path, held_out=[], folds=3, repeats=1, seed=0, columns=vars(columns), augmentation=augmentation
     )
+
+
+def test_a_saved_dataset_is_a_table(tmp_path):
+    Dataset.from_list(ROWS).save_to_disk(tmp_path / "saved")
+    texts = read_safety("own", str(tmp_path / "saved"), COLUMNS)
+    assert [text.labels["spam"] for text in texts] == [0, 1, 0]
+
+
+def test_a_row_that_is_no_object_is_named(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n3\n')
+    rows = json_rows(tmp_path / "a.jsonl")
+    assert next(rows)[1] == {"text": "a"}
+    with pytest.raises(FairlabError, match=r"a\.jsonl line 2 is int, not a JSON object"):
+        next(rows)
 
 
 def test_labels_in_an_object(tmp_path):

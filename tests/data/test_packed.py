@@ -76,6 +76,7 @@ def test_every_token_comes_once_and_no_block_is_padded_but_the_last(tiny, file):
     padded = sum(int((batch.attention_mask == 0).any(dim=1).sum()) for batch in batches["train"])
     assert padded <= 1
     assert data.sizes()["tokens"] == len(found["train"])
+    assert all(batch.attention_mask.all() for loader in loaders(make(tiny, file, batch_size=1)) for batch in loader)
 
 
 def test_twins_hold_the_same_passages_out_and_go_through_the_others_in_the_same_order(tiny, file):

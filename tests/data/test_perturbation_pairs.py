@@ -131,9 +131,11 @@ def a_file(folder, texts):
     return str(write_rows(folder / "panda.jsonl", rows))
 
 
+VALUES = {"paths": None, "axes": [], "format": "paper", "validation": 0.2, "batch_size": 8, "limit": None, "seed": 0}
+
+
 def split(path, encoder, **changes):
-    values = {"paths": None, "axes": [], "format": "paper", "validation": 0.2, "test": 0.1, "batch_size": 8}
-    return PerturbationPairs(path=path, encoder=encoder, epochs=1, **values | {"limit": None, "seed": 0} | changes)
+    return PerturbationPairs(path=path, encoder=encoder, epochs=1, **VALUES | {"test": 0.1} | changes)
 
 
 def test_a_text_is_trained_on_or_validated_with_or_tested_on(tiny, tmp_path):
@@ -175,12 +177,13 @@ def test_silver_pairs_are_made_for_all_splits(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(
         perturbation_pairs, "find_pairs", lambda *given: (asked.append(given), (read_pairs(path), {}))[1]
     )
-    split(None, tiny, paths=["a.txt"], axes=["gender"], seed=5, limit=7)
-    assert asked == [(None, ["a.txt"], ["gender"], 5, 10)]
+    data = split(None, tiny, paths=["a.txt", "b.txt"], axes=["gender"], seed=5, limit=7)
+    assert data.facts()["path"] == "a.txt, b.txt"
+    assert asked == [(None, ["a.txt", "b.txt"], ["gender"], 5, 10)]
 
 
 def test_batches_hold_the_tokens_of_the_pairs(tiny, tmp_path):
-    data = split(a_file(tmp_path, 40), tiny, test=0.0)
+    data = PerturbationPairs(path=a_file(tmp_path, 40), encoder=tiny, epochs=1, **VALUES)
     assert data.facts()["test_pairs"] == 0
     batches, tokens = list(data.train_dataloader()), 0
     for batch in batches:

@@ -8,99 +8,19 @@ import signal
 import subprocess
 import sys
 from functools import partial
-from types import SimpleNamespace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fairlab.augmentation.perturbed_text import PerturbedText
-from fairlab.data import packed, preparing, word_tokens
-from fairlab.data.block_order import BlockBatches, _mix_bits, permuted
+from fairlab.data import packed, preparing
 from fairlab.data.prepared import DECIDES, NAME, Tokens
-from fairlab.data.word_tokens import WordTokens, tokenizer_sha256
 from fairlab.files import temporary_beside
 from fairlab.text import reading
 from fairlab.types import DataUnavailable, FairlabError
+from tests.data.stream.test_shards import in_a_thread
 from tests.data.test_packed import file, make  # noqa: F401  # a fixture
-
-TEXTS = ["The king's old house, he said.", "She (the nurse) left early -- at 5:30!", "naïve café [MASK] don't"]
-
-
-def test_words_looked_up_have_the_tokens_of_the_text(tokenizer, byte_tokenizer):
-    for one in (tokenizer, byte_tokenizer):
-        ids = WordTokens(one)
-        for _ in range(2):  # asked for, and known
-            found = ids(TEXTS)
-            asked = one([f" {text}" for text in TEXTS], add_special_tokens=False)["input_ids"]
-            assert [row.tolist() for row in found] == asked
-        assert ids.looked_up
-        assert ids([]) == []
-        assert [row.tolist() for row in ids(["", "The"])] == [[], one(" The", add_special_tokens=False)["input_ids"]]
-
-
-def test_a_text_that_holds_the_token_between_words_has_its_own_tokens(tokenizer):
-    ids = WordTokens(tokenizer)
-    ids(TEXTS)
-    between = ids.between[0]
-    found = ids([f"The {between} of new{between}words.", "\u200b", "Other words"])
-    asked = tokenizer([f" The {between} of new{between}words.", " \u200b", " Other words"], add_special_tokens=False)
-    assert [row.tolist() for row in found] == asked["input_ids"]
-
-
-def test_a_tokenizer_that_reads_across_blanks_is_asked(tokenizer):
-    class Across:
-        def __call__(self, texts, **values):
-            return {"input_ids": [[len(text)] for text in texts]}
-
-    ids = WordTokens(Across())
-    assert [row.tolist() for row in ids(["a bc", "d"])] == [[5], [2]]
-    assert ids.looked_up is False
-
-
-class Spelling:
-    """A tokenizer into letters, which notes what it is asked for."""
-
-    sep_token = "|"
-
-    def __init__(self):
-        self.asked = []
-
-    def convert_tokens_to_ids(self, token):
-        return ord(token)
-
-    def __call__(self, texts, *, add_special_tokens, verbose):
-        assert not add_special_tokens
-        self.asked += texts
-        return {"input_ids": [[ord(letter) for letter in text if letter != " "] for text in texts]}
-
-
-def test_words_are_asked_for_once_and_many_together(monkeypatch):
-    monkeypatch.setattr(word_tokens, "MOST_WORDS", 3)
-    tokenizer = Spelling()
-    ids = WordTokens(tokenizer)
-
-    def found(*texts):
-        tokenizer.asked.clear()
-        return ["".join(map(chr, row)) for row in ids(texts)], list(tokenizer.asked)
-
-    assert found("a bc") == (["abc"], [" a bc", " a| bc"])  # once to compare, once to look up
-    assert found("bc d", "a") == (["bcd", "a"], [" d"])
-    assert found("bc a") == (["bca"], [])  # three words are kept, a fourth is one too many
-    assert found("e") == (["e"], [" e"])
-    assert found("e|f a") == (["e|fa"], [" e|f| a", " e|f", " a"])  # the sign between words is in one of them
-    assert [text.count("|") for text in found(" ".join(map(str, range(501))))[1]] == [499, 0]
-
-
-def test_a_tokenizer_is_told_by_what_it_does_not_by_its_last_call(tokenizer, byte_tokenizer):
-    before = tokenizer_sha256(tokenizer)
-    tokenizer(["a b c"], truncation=True, max_length=3, padding="max_length")
-    assert tokenizer_sha256(tokenizer) == before != tokenizer_sha256(byte_tokenizer)
-
-    def hash_of(content):
-        backend = SimpleNamespace(to_str=lambda: json.dumps(content))
-        return tokenizer_sha256(SimpleNamespace(backend_tokenizer=backend))
-
-    assert hash_of({"a": 1, "b": 2}) == hash_of({"b": 2, "padding": {}, "a": 1}) != hash_of({"a": 1, "b": 3})
 
 
 def test_parts_by_hand(tmp_path, monkeypatch):
@@ -140,31 +60,6 @@ def test_passages_end_at_the_room_and_two_thousand_sentences_are_cut_together(to
         assert [(passage.original, passage.there) for passage in found] == rows[:count]
     found = list(maker.passages(preparing.TextPart(0, ["Go. " * 1500, "Go. " * 501], [], None, False)))
     assert [len(passage.sentences) for passage in found] == [2000, 1]
-
-
-@pytest.mark.parametrize("count", [1, 2, 5, 64, 1000])
-def test_every_block_comes_once_an_epoch_and_a_batch_is_found_without_those_before(count):
-    order = BlockBatches(count, 8, epochs=2, seed=3)
-    batches = list(order)
-    half = len(batches) // 2
-    for part in (batches[:half], batches[half:]):
-        assert sorted(number for batch in part for number in batch) == list(range(count))
-    assert batches[3:] == list(BlockBatches(count, 8, epochs=2, seed=3, skip=3))
-    if count > 5:
-        assert batches[:half] != batches[half:]
-        assert batches != list(BlockBatches(count, 8, epochs=2, seed=4))
-
-
-def test_the_order_of_a_seed_is_that_of_earlier_versions():
-    """Runs on two computers, and before and after an update, read the same blocks; 64 is a power of four."""
-    for count, order in ((5, [1, 4, 3, 0, 2]), (64, [62, 26, 10, 48, 61]), (65, [47, 52, 57, 41, 17])):
-        assert BlockBatches(count, 5, epochs=1, seed=0).batch(0) == order
-
-
-def test_an_order_is_about_as_even_as_chance():
-    places = permuted(np.arange(10_000, dtype=np.uint64), 10_000, "0").astype(float)
-    assert abs(np.corrcoef(np.arange(10_000), places)[0, 1]) < 0.04  # four standard errors
-    assert 4800 < places[:1000].mean() < 5200
 
 
 def test_tokens_are_read_across_shards(tmp_path):
@@ -311,6 +206,33 @@ def interrupt():
     raise KeyboardInterrupt
 
 
+def test_a_finished_part_is_kept_and_made_again_if_a_file_of_it_is_missing(tokenizer, tmp_path, monkeypatch):
+    maker = preparing.PartMaker(tokenizer, tmp_path, "uint16", 24, 0.0, "original", None)
+    part = preparing.TextPart(0, ["She left the house. He stayed."], [], None, True)
+    made = stopped_at(monkeypatch, None, interrupt)
+    first, seen = maker.make(part)
+    for missing, times in ((None, 1), ("parts/00000/trained_on.safetensors", 2), ("parts/00000/counts.json", 3)):
+        if missing:
+            (tmp_path / missing).unlink()
+        again, known = maker.make(part)
+        assert (again["passages"], known.hashes.tolist(), len(made)) == (1, seen.hashes.tolist(), times)
+    assert set(first["files"]) == {"train"}
+
+
+def test_parts_are_made_in_workers_as_here(tiny, file, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(preparing, "PART", 1000)
+    monkeypatch.setattr(preparing, "end_with_parent", lambda: None)
+    monkeypatch.setattr(preparing, "_maker", None)
+    workers = in_a_thread(monkeypatch)
+    here, there = (make(tiny, file, prepared=str(tmp_path / f"{n}"), num_proc=n) for n in (1, 2))
+    assert workers == [2]
+    assert len(here.manifest.shards) > 2
+    for one, other in zip(here.manifest.shards, there.manifest.shards, strict=True):
+        assert {split: entry["sha256"] for split, entry in one.items()} == {
+            split: entry["sha256"] for split, entry in other.items()
+        }
+
+
 @pytest.mark.slow
 def test_a_stopped_preparation_goes_on_after_its_finished_shards(tiny, file, tmp_path, everybody, monkeypatch):  # noqa: F811
     monkeypatch.setattr(preparing, "PART", 700)
@@ -387,10 +309,14 @@ def test_the_revision_of_the_rules_is_a_hash_of_this_code():
     assert len(packed.rules_revision()) == 16
 
 
-def test_bits_are_mixed_as_splitmix64_does():
-    """Its first outputs from the seed 0, as its authors' code prints them."""
-    states = np.array([1, 2], dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    assert [hex(value) for value in _mix_bits(states)] == ["0xe220a8397b1dcdaf", "0x6e789e6aa1b965f4"]
+def test_the_revision_of_the_rules_covers_every_file_of_their_folders(monkeypatch):
+    covered = []
+    monkeypatch.setattr(packed, "sha256", lambda *files: covered.extend(files) or "0" * 64)
+    packed._code_revision.__wrapped__()
+    package = Path(packed.__file__).parents[1]
+    folders = [package / name for name in ("rewriting", "text", "lexicons", "augmentation")]
+    found = {path for folder in folders for path in folder.rglob("*.*") if path.is_file() and path.suffix != ".pyc"}
+    assert set(covered) == found >= {package / "lexicons" / "names.csv.xz"}
 
 
 def test_what_publishers_add_to_a_book_is_no_paragraph(tmp_path):

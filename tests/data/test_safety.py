@@ -19,8 +19,10 @@ from fairlab.data.safety_readers import _olid, kept_for_benchmarks, read_safety
 from fairlab.data.safety_texts import CATEGORIES, HARMS, SUBGROUPS, SafetyText
 from fairlab.data.stream.manifest import Manifest
 from fairlab.data.stream.shards import make_shards
+from fairlab.files import sha256
 from fairlab.rewriting.identities import Identities
 from fairlab.types import DataUnavailable, FairlabError, Row
+from tests.conftest import write_rows
 
 TRUTHS = ",".join(f"Ground truth {harm}" for harm in ("Hate", "Sexual", "Toxicity", "Violence"))
 HEADER = f"prompt,example_key,subgroup,{TRUTHS},dataset"
@@ -133,6 +135,7 @@ def test_near_copies_share_a_group_whoever_they_are_about(monkeypatch, at_once):
     # 2 of 4 trigrams shared is near, 2 of 5 is not; a chain of near copies is one group
     assert near_copies(["a b c d e", "b c d e f", "c d e f g"]) == [(0, 1), (1, 2)]
     assert near_copies(["a b c d e", "x b c d e f"]) == []
+    assert near_copies(["Hi.", "hi", "Hi you", "hi you!"]) == [(0, 1), (2, 3)]
     assert near_copies([]) == []
 
 
@@ -151,6 +154,10 @@ def test_settings_that_cannot_be(tmp_path):
     three = seeds(tmp_path, *(f"{text},{text},--,0,0,0,0,OpenAi" for text in ("rain", "sun", "wind")))
     folds = sample(name="counterfactual_safety", path=three, folds=3).division(0)
     assert sorted(folds.tolist()) == [0, 1, 2]
+    with pytest.raises(FairlabError, match=r"has 3 sets .*too few for 4 folds; set data\.folds=3"):
+        sample(name="counterfactual_safety", path=three, folds=4)
+    facts = sample(augmentation=None).facts()
+    assert (facts["path"], facts["versions_left_out"]) == ("safety.jsonl", 0)
 
 
 @pytest.mark.data
@@ -223,6 +230,32 @@ def test_texts_that_are_always_trained_on_are_in_no_fold():
     assert more.harms() == ["hate", *plain.harms()]
 
 
+def test_texts_of_madlibs_that_differ_in_a_term_are_a_set(tmp_path, monkeypatch):
+    (tmp_path / "terms.txt").write_text("gay\ngay man\n\nold\n")
+    monkeypatch.setattr("fairlab.data.safety_readers.locate", lambda name, path=None: path or tmp_path / "terms.txt")
+    path = tmp_path / "m.csv"
+    path.write_text("Text,Label\na gay man met a gay man,BAD\na old met a gay man,NOT_BAD\nan oldie,NOT_BAD\n")
+    first, second, third = read_safety("bias_madlibs", path)
+    assert [text.labels["toxicity"] for text in (first, second, third)] == [1, 0, 0]
+    assert [text.key for text in (first, second, third)] == ["a <term> met a gay man", "a old met a <term>", "row 3"]
+    assert [text.subgroup for text in (first, second, third)] == ["Term:gay man", "Term:gay man", ""]
+    path.write_text("Text,Label\na gay man,WORSE\n")
+    with pytest.raises(FairlabError, match="row 1: a label must be BAD or NOT_BAD, not 'WORSE'"):
+        read_safety("bias_madlibs", path)
+
+
+def test_columns_that_a_row_lacks_are_named(tmp_path):
+    (tmp_path / "t.csv").write_text("class,tweet\n0\n")
+    with pytest.raises(FairlabError, match="row 1 ends before the column 'tweet'"):
+        read_safety("hate_speech_offensive", str(tmp_path / "t.csv"))
+    write_rows(tmp_path / "data-00000.jsonl", [{"class": "0"}])
+    manifest = Manifest("0", {"name": "x", "sha256": ""}, {})
+    manifest.shards = [{"data": {"file": "data-00000.jsonl", "sha256": sha256(tmp_path / "data-00000.jsonl")}}]
+    manifest.write(tmp_path)
+    with pytest.raises(FairlabError, match="row 1 has no column 'tweet'; it has: class"):
+        read_safety("hate_speech_offensive", str(tmp_path))
+
+
 def test_labels_and_sets_of_hatecheck(tmp_path):
     rows = ["hateful,women,1,a,F1", "hateful,Muslims,1,b,F1", "non-hateful,,,c,F2", "non-hateful,women,2,d,F3"]
     path = tmp_path / "hatecheck.csv"
@@ -232,6 +265,7 @@ def test_labels_and_sets_of_hatecheck(tmp_path):
     assert [text.labels for text in texts] == [{"hate": 1}, {"hate": 1}, {"hate": 0}, {"hate": 0}]
     assert [text.key for text in texts] == ["template 1", "template 1", "case c", "case d"]  # template 2 has one group
     assert [text.subgroup for text in texts] == ["Target:women", "Target:Muslims", "", "Target:women"]
+    assert all(text.seed for text in texts)
 
 
 def test_a_part_of_the_scored_texts_is_taken_out():

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from fairlab.losses.adept import divergence_loss, log_neighbours
+from fairlab.losses.adept import divergence_loss, log_neighbours, scaled_bandwidth
 
 
 def plain(prototypes, neutral, rho):
@@ -34,6 +34,12 @@ def test_neighbours_by_hand():
     log_p = log_neighbours(torch.tensor([[0.0, 0.0]]), torch.tensor([[0.0, 0.0], [2.0, 0.0]]), rho=1.0)
     weights = [1.0, math.exp(-2)]
     assert log_p.exp()[0].tolist() == pytest.approx([weight / sum(weights) for weight in weights])
+
+
+def test_the_scaled_bandwidth_by_hand():
+    # Squared distances 0, 4, 16 and 1, 1, 9 have the variances 416/9 and 128/9.
+    rho = scaled_bandwidth(torch.tensor([[0.0], [1.0]]), torch.tensor([[0.0], [2.0], [4.0]]))
+    assert rho == pytest.approx(math.sqrt((math.sqrt(416) + math.sqrt(128)) / 3 / 2 / 2))
 
 
 def test_opposite_attributes_are_a_bit_apart_and_equal_ones_not_at_all():

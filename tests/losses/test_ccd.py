@@ -1,6 +1,7 @@
 """The CCD loss against values worked out by hand, and properties it must have."""
 
 import math
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -117,6 +118,13 @@ def test_a_bandwidth_that_is_none_is_refused(rho):
 def test_a_flat_kernel_is_refused_and_the_remedy_named(distances, rho):
     with pytest.raises(FairlabError, match=r"the kernel is flat there.*use method\.rho=rms"):
         bandwidth(torch.tensor(distances), rho)
+
+
+@pytest.mark.parametrize(("mean", "flat"), [(0.9e-4, True), (1.5e-4, False), (1 - 1.5e-4, False), (1 - 0.9e-4, True)])
+def test_a_kernel_is_flat_within_a_ten_thousandth_of_its_ends(mean, flat):
+    rho = math.sqrt(-1 / (2 * math.log(mean)))  # exp(-1 / 2 rho^2) is the kernel at distance 1
+    with pytest.raises(FairlabError, match="flat") if flat else nullcontext():
+        assert bandwidth(torch.tensor([1.0]), rho) == rho
 
 
 def test_kernel_is_one_at_zero_and_falls():

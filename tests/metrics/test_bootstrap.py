@@ -88,8 +88,8 @@ def test_p_values_hold_their_level():
 
 
 def test_a_few_undefined_draws_are_left_out_and_many_are_not_borne():
-    draws = np.r_[np.full(4, np.nan), np.arange(96.0)]
-    assert percentile_interval(draws) == pytest.approx(tuple(np.quantile(np.arange(96.0), [0.025, 0.975])))
+    draws = np.r_[np.full(5, np.nan), np.arange(95.0)]
+    assert percentile_interval(draws) == pytest.approx(tuple(np.quantile(np.arange(95.0), [0.025, 0.975])))
     many = np.r_[np.full(6, np.nan), np.arange(94.0)]
     assert all(math.isnan(number) for number in (*percentile_interval(many), two_sided_p(many)))
 

@@ -46,6 +46,11 @@ def test_f1_asks_for_label_1():
     assert f1(1 - predicted, 1 - truth) == pytest.approx(2 / 3)  # precision 1, recall 1/2
 
 
+def test_labels_that_are_nowhere_or_in_one_place():
+    assert f1(np.zeros(3), np.zeros(3)) == 0
+    assert macro_f1(np.array([0, 0]), np.array([0, 1])) == pytest.approx(1 / 3)  # 2/3 of label 0, nothing of label 1
+
+
 def test_every_measure_has_a_name():
     assert set(METRICS) == {"accuracy", "f1", "macro_f1", "matthews", "pearson", "spearman"}
 

@@ -39,9 +39,20 @@ def test_a_twentieth_and_beyond_noise():
     assert unlearned(history(wild))
 
 
+def test_a_fall_of_exactly_a_twentieth_is_enough():
+    first, middle = [201, 199, 202, 198, 200], list(range(197, 192, -1)) * 2
+    assert unlearned(history([*first, *middle, 191, 189, 192, 188, 190])) == ""
+    assert unlearned(history([*first, *middle, 191, 189, 192, 188, 191]))
+
+
+def test_three_losses_below_three_others_are_no_evidence():
+    assert unlearned(history(np.repeat(np.linspace(1.0, 0.5, 12), 2)))  # their p-value is 1/20
+
+
 def test_held_out_losses_count_too():
     flat = [5.0, 4.9] * 50
     assert unlearned(history(flat, held_out=[5.0, 4.99]))
+    assert unlearned(history(flat, held_out=[100.0, 99.0])) == ""
     assert unlearned(history(flat, held_out=[5.0, 4.93])) == ""  # of a language model, a hundredth
     assert unlearned(history(flat, held_out=[5.0, 4.93], name="bias_loss"))
     assert unlearned(history(flat, held_out=[5.0, 4.7], name="bias_loss")) == ""
@@ -49,6 +60,7 @@ def test_held_out_losses_count_too():
 
 def test_too_few_steps_say_nothing():
     assert unlearned(history([1.0] * 19)) == ""
+    assert unlearned(history([1.0] * 20))
     assert unlearned([]) == ""
 
 
@@ -57,6 +69,7 @@ def test_too_few_steps_are_said_and_no_steps_are_not():
         "19 steps with a loss are too few to show whether training converged; train for at least 20"
     )
     assert too_short(history([1.0] * 19, name="bias_loss")).startswith("19 steps")
+    assert too_short(history([1.0])).startswith("1 steps")
     assert too_short(history([1.0] * 20)) == ""
     assert too_short([]) == ""
 

@@ -93,6 +93,7 @@ def test_bad_draws():
         random_estimates(index, repeats=5, draw="entry")
     with pytest.raises(FairlabError, match="repeats must be at least 1, not 0"):
         random_estimates(index, repeats=0)
+    assert len(random_estimates(index, repeats=1)) == 1
 
 
 def test_outliers_of_the_comparison_set_are_told():
@@ -105,7 +106,7 @@ def test_outliers_of_the_comparison_set_are_told():
 def test_fences_are_one_and_a_half_interquartile_ranges_beyond_the_quartiles():
     entries = np.array([-3.9, 2.0, 3.0, 4.0, 5.0, 6.0, 12.1])  # quartiles 2.5 and 5.5: fences at -2 and 10
     assert ordinary(SimpleNamespace(of_entries=entries)).tolist() == [False, *[True] * 5, False]
-    entries = np.array([-1.9, 2.0, 3.0, 4.0, 5.0, 6.0, 9.9])
+    entries = np.array([-2.0, 2.0, 3.0, 4.0, 5.0, 6.0, 10.0])
     assert ordinary(SimpleNamespace(of_entries=entries)).all()
 
 
@@ -131,6 +132,11 @@ def test_draws_vary_as_the_double_bootstrap_does(monkeypatch, normal_from):
     assert draws(index, cluster=1).mean() == pytest.approx(index.of_clusters[1], abs=0.02)
 
 
+def test_draws_of_the_whole_are_the_means_of_those_of_its_clusters():
+    index = db_index(*data(5, n=60, m=40))
+    np.testing.assert_allclose(np.mean([draws(index, cluster=k) for k in range(3)], axis=0), draws(index))
+
+
 def test_zero_vectors_have_cosine_0_and_are_counted():
     targets = np.array([[1.0, 0.0], [0.0, 0.0]])
     comparisons = np.array([[1.0, 0.0], [0.0, 0.0], [2.0, 0.0]])
@@ -142,13 +148,14 @@ def test_zero_vectors_have_cosine_0_and_are_counted():
             db_index(*arguments, np.array([0, 0]))
 
 
-def test_empty_sets_and_values_that_are_no_numbers_are_one_sentence():
+def test_empty_sets_and_values_that_are_no_numbers_are_one_sentence(monkeypatch):
     targets, comparisons, labels = data(1)
     with pytest.raises(FairlabError, match="the comparison set is empty; give one that holds texts"):
         db_index(targets, comparisons[:0], labels)
     with pytest.raises(FairlabError, match="no entries to cluster"):
         cluster(targets[:0])
     targets[7, 2] = np.nan
+    monkeypatch.setattr(module, "BLOCK", 5)
     with pytest.raises(FairlabError, match="target entry 8 holds a value that is not finite"):
         db_index(targets, comparisons, labels)
 
@@ -199,6 +206,7 @@ def test_principal_components_come_first_where_asked():
         cluster(vectors, components=9)
     with pytest.raises(FairlabError, match="do not have 0 principal components"):
         cluster(vectors, components=0)
+    assert cluster(vectors, k=2, components=1).k == 2
 
 
 def test_vectors_are_read_in_blocks():
@@ -218,7 +226,34 @@ def test_equal_entries_are_one_cluster_and_more_clusters_than_entries_one_senten
         cluster(np.eye(3), k=4)
     with pytest.raises(FairlabError, match="2 clusters need at least 2 distinct entries, but there are 1"):
         cluster(np.ones((9, 3)), k=2)
-    assert cluster(np.eye(3), k=3).k == 3
+    with pytest.raises(FairlabError, match="0 clusters need"):
+        cluster(np.eye(3), k=0)
+    assert [cluster(np.eye(3), k=k).k for k in (1, 3)] == [1, 3]
+
+
+def test_the_fewest_of_equally_good_numbers_of_clusters_is_chosen(monkeypatch):
+    monkeypatch.setattr(module, "_silhouettes", lambda *_: {2: 0.1, 3: 0.5, 4: 0.5})
+    assert cluster(np.eye(5)).k == 3
+
+
+@pytest.mark.parametrize(("entries", "sampled"), [(4_000, 4_000), (4_001, 4_000)])
+def test_the_number_of_clusters_is_chosen_on_four_thousand_entries(monkeypatch, entries, sampled):
+    seen = []
+    monkeypatch.setattr(module, "_silhouettes", lambda sample, *_: seen.extend(sample[:, 0]) or {})
+    assert cluster(np.arange(float(entries))[:, None]).k == 1
+    assert len(set(seen)) == len(seen) == sampled
+    assert seen == sorted(seen)
+
+
+@pytest.mark.parametrize(("entries", "kind"), [(20_000, "KMeans"), (20_001, "MiniBatchKMeans")])
+def test_k_means_uses_up_to_twenty_thousand_entries_in_every_step(monkeypatch, entries, kind):
+    class Never:
+        def __init__(self, *_, **__):
+            raise AssertionError("not for so many entries")
+
+    other = {"KMeans", "MiniBatchKMeans"} - {kind}
+    monkeypatch.setattr(f"sklearn.cluster.{other.pop()}", Never)
+    assert cluster(np.repeat([[0.0], [9.0]], entries // 2 + 1, axis=0)[:entries], k=2).k == 2
 
 
 def test_over_entries_every_entry_counts_once():
@@ -250,5 +285,7 @@ def test_a_cluster_without_a_drawn_source_does_not_count():
     index = db_index(targets, np.array([[1.0, 0.0]]), np.array([0, 0, 1]))  # clusters of cosine 1 and 0
     found = set(np.unique(draws(index, sources=["a", "b", "c"])).round(9))
     assert found == {0.0, 0.5, 1.0}
+    for k, cosine in enumerate((1, 0)):
+        assert set(draws(index, sources=["a", "b", "c"], cluster=k)) == {cosine}
     weighted = set(np.unique(draws(index, sources=["a", "b", "c"], over="entries")).round(9))
     assert weighted == {0.0, round(1 / 3, 9), round(2 / 3, 9), 1.0}

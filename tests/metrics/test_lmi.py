@@ -32,6 +32,10 @@ def test_an_ngram_occurs_five_times_at_least():
         assert [one.ngram for one in counted["x"]] == found
 
 
+def test_an_ngram_without_association_is_left_out():
+    assert local_mutual_information([(["a"], "x"), (["a"], "y")], fewest=1) == {"x": [], "y": []}
+
+
 def test_pairs_of_tokens_and_labels_without_any():
     found = local_mutual_information(DOCUMENTS, n=2, fewest=2)
     assert [(entry.ngram, entry.count) for entry in found["no"]] == [("not b", 2)]
@@ -60,12 +64,14 @@ def test_a_table_is_the_sum_over_each_cell():
 @pytest.mark.parametrize("table", [[[3, 9], [12, 2]], [[1, 0], [1, 3]], [[5, 1, 4], [2, 8, 3]]])
 def test_cramers_v_is_scipys(table):
     assert cramers_v(np.array(table)) == pytest.approx(association(np.array(table), correction=False))
+    both = np.array([table, np.array(table)[::-1] + np.arange(len(table[0]))])
+    assert cramers_v(both) == pytest.approx([cramers_v(one) for one in both])
 
 
 def test_an_association_of_nothing_is_zero():
     table = presence_table([False] * 4, ["a", "b", "a", "b"])
     assert table.tolist() == [[2, 2], [0, 0]]
-    assert cramers_v(table) == 0.0
+    assert cramers_v(table) == cramers_v(0 * table) == 0.0
     assert presence_table([True, False], ["a", "b"]).tolist() == [[0, 1], [1, 0]]
 
 

@@ -19,16 +19,19 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-@given(seeds)
-def test_sums_that_differ_by_rounding_are_ties(seed):
+@pytest.mark.parametrize("unit", [0.1, 1e6 / 3])
+@given(seed=seeds)
+def test_sums_that_differ_by_rounding_are_ties(unit, seed):
     whole = rng(seed).integers(-5, 6, size=(2, 6))  # sums of whole numbers are exact, those of tenths are not
-    assert weat_p_value(*(whole * 0.1), rng()) == weat_p_value(*whole, rng())
+    assert weat_p_value(*(whole * unit), rng()) == weat_p_value(*whole, rng())
 
 
 def test_sampled_p_values_reach_both_ends():
     low, high = np.arange(30.0), np.arange(50.0, 80.0)
     assert weat_p_value(high, low, rng()) == 1e-5
     assert weat_p_value(low, high, rng()) == 1
+    assert weat_p_value(high, low[:20], rng()) == 1e-5  # by shuffling, as the sets differ in size
+    assert weat_p_value(low[:20], high, rng()) == 1
     assert weat_p_value(np.ones(30), np.ones(30), rng()) == 1
 
 

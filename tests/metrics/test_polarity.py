@@ -29,6 +29,8 @@ def test_polarity(text, expected):
 def test_a_tie_equals_nothing():
     group = Group("1", "gender", {"neutral": "they", "man": "he and she", "woman": "she"})
     assert GENDER.correct(group) == {"neutral": True, "man": False, "woman": True}
+    right = {"right/neutral": 1, "right/man": 0, "right/woman": 1}
+    assert GENDER.tally(group.versions) == {"judged": 1, "right/union": 0, **right}
 
 
 def test_more_than_two_attributes():

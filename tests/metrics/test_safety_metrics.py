@@ -33,6 +33,8 @@ def test_scores_that_differ_by_rounding_have_no_variance():
     place = np.array([0, 0, 0, 1, 1, 1, 2, 2])
     assert third != 0.3
     np.testing.assert_allclose(set_variances(scores, place), [0, 0, 0.01], rtol=1e-12, atol=0)
+    around, apart = set_variances([0, 0.6e-12, -0.6e-12, 0, 1.5e-12], np.array([0, 0, 0, 1, 1]))
+    assert around == 0 < apart  # the first score of a set counts
 
 
 @given(EXAMPLES)
@@ -62,14 +64,15 @@ def test_sliced_averages_are_plain_python(examples, of):
 
 
 def test_flips_by_hand():
-    place, names = set_numbers(["x", "x", "y", "y", "z", None])
-    assert (place.tolist(), names) == ([0, 0, 1, 1, -1, -1], ["x", "y"])
-    assert set_flips([0.4, 0.5, 0.5, 0.9, 0.1, 0.2], place, 0.5).tolist() == [1.0, 0.0]
-    assert set_variances([0.4, 0.5, 0.5, 0.9, 0.1, 0.2], place) == pytest.approx([0.0025, 0.04])
+    place, names = set_numbers(["x", "x", "y", "y", "z", None, "low", "low"])
+    assert (place.tolist(), names) == ([0, 0, 1, 1, -1, -1, 2, 2], ["x", "y", "low"])
+    scores = [0.4, 0.5, 0.5, 0.9, 0.1, 0.2, 0.1, 0.3]
+    assert set_flips(scores, place, 0.5).tolist() == [1.0, 0.0, 0.0]
+    assert set_variances(scores, place) == pytest.approx([0.0025, 0.04, 0.01])
 
 
 def test_equalised_odds_by_hand():
-    scores = [0.9, 0.1, 0.9, 0.9, 0.9, 0.1]
+    scores = [0.5, 0.1, 0.9, 0.9, 0.9, 0.1]  # the threshold itself counts as unsafe
     slices, truth = [0, 0, 1, 1, 0, 1], [0, 0, 0, 0, 1, 1]
     # False positive rates 1/2 and 1, true positive rates 1 and 0.
     assert float(equalised_odds_gap(scores, slices, truth, 0.5, 2)) == 1.0

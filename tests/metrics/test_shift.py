@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from fairlab.metrics.shift import shift
+from fairlab.metrics.shift import _counts, shift
 
 
 def test_the_distance_is_that_of_kolmogorov_and_smirnov():
@@ -44,3 +46,12 @@ def test_chance_and_intervals():
     assert same.means == (1 / 3, 1 / 3)
     assert same.change_interval[0] < 0 < same.change_interval[1]  # the samples are drawn apart
     assert not same.beyond_chance
+    assert not replace(same, distance=same.chance).beyond_chance
+
+
+@pytest.mark.parametrize(("values", "bins"), [(500, 500), (501, 500), (2000, 500)])
+def test_up_to_five_hundred_values_have_a_bin_each(values, bins):
+    counts = _counts(np.arange(values, dtype=float), np.arange(values / 2))
+    assert counts.shape == (2, bins)
+    assert counts.sum(axis=1).tolist() == [values, -(-values // 2)]
+    assert (set(counts[0].tolist()) == {1}) == (values == bins)

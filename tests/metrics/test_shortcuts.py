@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairlab.metrics import shortcuts, shortcuts_official, token_ids
 from fairlab.metrics.shortcuts import EmbeddingSpace, TokenSpace, positions
 from fairlab.metrics.shortcuts_official import OfficialSpace
 from fairlab.types import FairlabError
@@ -80,8 +81,10 @@ def test_position_encodings_by_hand():
     # Vaswani et al.: dimensions 0 and 1 share a frequency, and 2 and 3.
     found = positions(1, 4, "vaswani", first=3)[0]
     assert found == pytest.approx([math.sin(3), math.cos(3), math.sin(0.03), math.cos(0.03)])
-    with pytest.raises(FairlabError, match="must be paper or vaswani"):
-        positions(1, 4, "other")
+    assert positions(1, 1).tolist() == [[math.sin(1)]]
+    for width, pe in ((4, "other"), (0, "paper")):
+        with pytest.raises(FairlabError, match="must be paper or vaswani, of 1 dimension or more"):
+            positions(1, width, pe)
 
 
 @pytest.mark.parametrize("pe", ["paper", "vaswani"])
@@ -117,7 +120,23 @@ def test_three_labels_are_one_against_the_rest():
 
 def test_the_official_score_is_the_codes():
     space = OfficialSpace(TEXTS, LABELS, tokenize=str.split)
-    assert space.gamma() == pytest.approx(plain_official(TEXTS, LABELS, 8), abs=1e-12)
+    gamma = plain_official(TEXTS, LABELS, 8)
+    assert space.gamma() == pytest.approx(gamma, abs=1e-12)
+    assert [space.score(k, text) for k, text in enumerate(TEXTS)] == pytest.approx(gamma, abs=1e-12)
+    assert space.sums.shape == (2, 5, 8)
+    assert space.score(0, "unseen") == 1
+    assert (space.sums.shape, space.held.shape) == ((2, 6, 8), (2, 6))
+    assert space.objective == pytest.approx(1 - sum(gamma) / 6, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", [TokenSpace, OfficialSpace])
+def test_blocks_of_documents_give_what_all_at_once_give(monkeypatch, kind):
+    whole = kind(TEXTS, LABELS, tokenize=str.split)
+    for module in (shortcuts, shortcuts_official, token_ids):
+        monkeypatch.setattr(module, "BLOCK", 4)
+    parts = kind(TEXTS, LABELS, tokenize=str.split)
+    assert parts.gamma() == pytest.approx(whole.gamma(), abs=1e-12)
+    assert parts.objective == pytest.approx(whole.objective, abs=1e-12)
 
 
 def random_texts(n, seed, words=4_000):

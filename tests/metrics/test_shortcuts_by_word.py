@@ -54,6 +54,7 @@ def test_a_replacement_is_a_space_built_anew(texts, data):
         space.replace(place, new)
         texts = [*texts[:place], new, *texts[place + 1 :]]
         assert space.gamma()[place] == pytest.approx(scored)
+        assert space.held.shape == (len(space.vocabulary), 3)
         assert space.gamma().tolist() == pytest.approx(AssociationSpace(texts, labels).gamma().tolist())
 
 

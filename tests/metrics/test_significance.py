@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
-from fairlab.metrics.significance import agreement_p, sign_test_p, wilson_interval
+from fairlab.metrics.significance import adjust_tested, agreement_p, sign_test_p, wilson_interval
 
 
 @pytest.mark.parametrize(
@@ -47,4 +47,12 @@ def test_agreement_by_chance_is_that_of_permuted_labels():
     drawn = np.array([(rng.permutation(answers) == truth).sum() for _ in range(20_000)])
     z = (seen - drawn.mean()) / drawn.std()
     assert agreement_p(answers, truth) == pytest.approx(norm.sf(z), rel=0.1)
-    assert agreement_p([0, 0, 0], [0, 1, 0]) == 1
+    assert agreement_p([0, 0, 0], [0, 1, 0]) == agreement_p([0], [0]) == 1
+    # Of the three orders of one label, one agrees in three places and two in one: mean 5/3, variance 8/9.
+    assert agreement_p([0, 0, 1], [0, 0, 1]) == pytest.approx(norm.sf((3 - 5 / 3) / math.sqrt(8 / 9)))
+
+
+def test_only_tests_with_a_p_value_are_adjusted():
+    found = {"a": 0.01, "untested": None, "undefined": math.nan, "b": 0.03}
+    assert adjust_tested(found) == {"a": 0.02, "b": 0.03}
+    assert adjust_tested(found, lambda p: np.array(p) / 2) == {"a": 0.005, "b": 0.015}

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from fairlab.metrics import surface_probe
-from fairlab.metrics.surface_probe import _bag, _fit, commonest_share, out_of_fold, probe_gain, too_little
+from fairlab.metrics.surface_probe import (
+    _bag,
+    _fit,
+    commonest_share,
+    out_of_fold,
+    probe,
+    probe_gain,
+    too_little,
+    transferred,
+)
 
 
 @pytest.mark.parametrize(("rarest", "different", "enough"), [(50, 5, True), (49, 5, False), (50, 4, False)])
@@ -22,6 +31,20 @@ def test_the_gain_by_hand(monkeypatch):
     monkeypatch.setattr(surface_probe, "probe", lambda *_: np.array([1.0, 0.0, 1.0, 0.0]))
     assert probe_gain(["t"] * 4, [*"aaab"]) == -25
     assert commonest_share([*"bacaa"]) == 0.6
+
+
+def test_a_prediction_is_the_likeliest_of_the_sorted_labels(monkeypatch):
+    seeds = []
+    probabilities = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    monkeypatch.setattr(surface_probe, "out_of_fold", lambda texts, labels, seed: seeds.append(seed) or probabilities)
+    assert probe(["t"] * 3, [*"bba"]).tolist() == [0, 1, 1]
+    assert probe_gain(["t"] * 3, [*"bba"]) == probe_gain(["t"] * 3, [*"bba"], 7) == 0
+    assert seeds == [0, 0, 7]
+
+
+def test_a_probe_is_transferred_to_other_texts():
+    texts, labels = ["good film", "bad film"] * 3, ["p", "n"] * 3
+    assert transferred(texts, labels, ["good", "bad", "bad"], ["p", "n", "p"]).tolist() == [1, 1, 0]
 
 
 def test_a_label_that_no_fold_was_trained_on_is_not_predicted():

@@ -151,7 +151,7 @@ def find_target(groups: list[list[str]], stereotyped: list[str], unknown: int) -
     held = {k: len(_labels(groups[k]) & wanted) for k in (first, second)}
     if held[first] == held[second]:
         return None
-    return first if held[first] > held[second] else second
+    return max(held, key=held.__getitem__)
 
 
 def _labels(group: list[str]) -> set[str]:

@@ -95,7 +95,7 @@ def perturb_examples(examples: Sequence[Example], perturbation: Perturbation) ->
         drawn = perturbation.choose(texts, range(1, len(texts) + 1), perturbation.weights(texts))
         chosen = {k: choice for k, choice in enumerate(drawn) if choice is not None}
     else:
-        rows = [Row(str(k + 1), text, {}, f"row {k + 1}", k + 1) for k, text in enumerate(texts)]
+        rows = [Row(str(k), text, {}, f"row {k}", k) for k, text in enumerate(texts, start=1)]
         named = (row for row in with_choices(rows, perturbation.choices) if isinstance(row, Row))
         chosen = {row.number - 1: Selection(**row.extra[CHOICE]) for row in named if CHOICE in row.extra}
     made = perturbation.rewrite([examples[k].fields for k in chosen], list(chosen.values())) if chosen else []
@@ -122,7 +122,7 @@ def read_perturbed(folder: Path, examples: Sequence[Example], names: Sequence[st
     """
     rows = [row for file in data_files(folder) for _, row in read_json_lines(file)]
     other = f"{folder} is not a perturbation of these {len(examples)} examples; run fairlab.augment on this split"
-    if len(rows) != len(examples) or not all(set(names) <= set(row) and "perturbed" in row for row in rows):
+    if len(rows) != len(examples) or not all({*names, "perturbed"}.issubset(row) for row in rows):
         raise FairlabError(other)
     perturbed, axes = [], []
     for row, example in zip(rows, examples, strict=True):

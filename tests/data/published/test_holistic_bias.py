@@ -70,6 +70,7 @@ I'm a person who is 9.
 I like people who are 9.
 I'm a youth.""".splitlines()
     )
+    assert [phrase.singular for phrase in data.phrases if phrase.gendered] == ["Hindu", "a Hindu man"]
     comparable = data.comparable()
     assert {axis: list(found) for axis, found in comparable.items()} == {
         "age": ["elderly", "US-born", "in need", "who is 9"]

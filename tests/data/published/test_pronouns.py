@@ -19,6 +19,7 @@ def test_places_of_pronouns_leave_punctuation_out():
         ("he saw his hat", "she saw him hat"),  # his and him are of one gender
         ("they left", "she left"),
         ("he left .", "she left !"),
+        ("he has 7", "she has x"),
     ],
 )
 def test_anything_else_is_no_pair(first, second):

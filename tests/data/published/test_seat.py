@@ -3,7 +3,7 @@ import json
 import pytest
 
 from fairlab.data.published.download import FILES, locate
-from fairlab.data.published.seat import read_association_test
+from fairlab.data.published.seat import read_association_test, word_within
 from fairlab.types import FairlabError
 
 SETS = {
@@ -20,6 +20,19 @@ def test_texts_in_file_order_each_once(tmp_path):
     test = read_association_test(file)
     assert test.sets == (test.targ1, test.targ2, test.attr1, test.attr2)
     assert test.sets == (("he", "him"), ("she",), ("office",), ("home",))
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "within"),
+    [
+        ("A boy.", "boys", True),
+        ("Ga is a town.", "gas", False),
+        ("The children.", "child", True),
+        ("Boyd.", "boy", False),
+    ],
+)
+def test_a_word_is_found_in_the_singular_and_plural(text, word, within):
+    assert word_within(text, [word, "x"]) == (word if within else text)
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,7 @@ FILES = {
         "dev.jsonl",
         '{"premise": "c", "hypothesis": "d", "label": "entailment"}\n'
         '{"premise": "x", "hypothesis": "y", "label": "neutral"}\n'
+        '{"premise": "x", "hypothesis": "y", "label": null}\n'
         '{"premise": "a", "hypothesis": "b", "label": "contradiction"}\n',
         [CD, AB],
     ),
@@ -387,6 +388,7 @@ def test_the_published_scores_are_those_of_the_reader_of_sts(data_folder):
 def test_every_split_is_named_and_measured():
     for task in TASKS.values():
         assert task.files
+        assert task.halves == (len(set(task.files.values())) < len(task.files))  # one file for both splits
         assert set(task.metrics) <= {"accuracy", "f1", "macro_f1", "matthews", "pearson", "spearman"}
         assert set(task.merged.values()) <= set(task.labels)
         assert set(task.spellings.values()) <= {*task.labels, *task.left_out}

@@ -1,6 +1,7 @@
 """Perturbed rows and examples, and manifests of choices."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -67,6 +68,25 @@ def test_examples_keep_label_order_and_number():
     assert made.counts == {"examples": 3, "chosen": 2, "perturbed/gender": 2}
     assert len(made.examples[2].options) == 4
     assert made.examples[2].options[1:] == examples[2].options[1:]
+
+
+def test_a_faulty_rewrite_is_counted_and_leaves_its_example():
+    choice = SimpleNamespace(axis="gender")
+    faults, asked = iter([("", ""), ("harm", "")]), []
+    perturbation = SimpleNamespace(
+        choices=None,
+        weights=len,
+        choose=lambda texts, numbers, weights: asked.append((list(numbers), weights)) or [choice, None, choice],
+        rewrite=lambda examples, chosen: [SimpleNamespace(fields=["new"], fault=next(faults)) for _ in examples],
+    )
+    examples = [Example(text, None, 0) for text in "abc"]
+    made = perturb_examples(examples, perturbation)
+    assert asked == [([1, 2, 3], 3)]
+    assert made.examples == [Example("new", None, 0), *examples[1:]]
+    assert (made.axes, made.counts) == (
+        ["gender", "", ""],
+        {"examples": 3, "chosen": 2, "perturbed/gender": 1, "harm": 1},
+    )
 
 
 def test_fields_of_every_task_come_back():

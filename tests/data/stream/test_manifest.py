@@ -3,6 +3,8 @@ import json
 import pytest
 
 from fairlab.data.groups import read_groups
+from fairlab.data.published.task_files import examples_digest
+from fairlab.data.published.tasks import Example
 from fairlab.data.stream.manifest import Manifest, data_files, dataset_facts, dataset_rows
 from fairlab.files import sha256
 from fairlab.types import DataUnavailable, FairlabError
@@ -47,6 +49,7 @@ def test_rows_of_an_output_are_numbered_through_its_files(tmp_path):
         for every in (False, True)
     }
     assert found[False] == [(1, "train", "b"), (2, "train", "c"), (3, "train", "d")]
+    assert [row.text for row in dataset_rows(str(tmp_path))] == ["b", "c", "d"]
     assert found[True] == [(1, "test", "a"), (2, "train", "b"), (3, "train", "c"), (4, "train", "d")]
     files = sorted(tmp_path.glob("data-*.jsonl"))
     facts = {"bytes": sum(file.stat().st_size for file in files), "sha256": sha256(*files)}
@@ -73,6 +76,27 @@ def test_an_output_that_is_not_as_it_was_written_is_refused(tmp_path):
         read_groups(str(tmp_path))
 
 
+def test_a_manifest_needs_the_list_of_shards_alone(tmp_path):
+    (tmp_path / "manifest.json").write_text(json.dumps({"shards": []}))
+    assert data_files(tmp_path) == []
+
+
+def test_the_hash_of_a_task_is_that_of_its_examples(monkeypatch):
+    examples = [Example("a", "b", 0)]
+    monkeypatch.setattr("fairlab.data.stream.manifest.task_examples", lambda source: (source, examples))
+    assert dataset_facts("task:rte") == {"name": "task:rte", "sha256": examples_digest(examples)}
+
+
+def test_a_bad_row_of_an_output_is_named_with_its_file(tmp_path):
+    manifest = Manifest("1.0", {"name": "x"}, {})
+    (tmp_path / "data-00000.jsonl").write_text("{\n")
+    entry = {"file": "data-00000.jsonl", "rows": 1, "sha256": sha256(tmp_path / "data-00000.jsonl")}
+    manifest.add({"read": 1, "files": {"data": entry}, "reasons": {}, "counts": {}})
+    manifest.write(tmp_path)
+    with pytest.raises(FairlabError, match=r"data-00000\.jsonl line 1 is not JSON"):
+        read_groups(str(tmp_path))
+
+
 def test_ids_that_repeat_between_files_are_named_with_both(tmp_path):
     output(tmp_path)
     file = tmp_path / "data-00001.jsonl"
@@ -80,5 +104,5 @@ def test_ids_that_repeat_between_files_are_named_with_both(tmp_path):
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     manifest["shards"][1]["data"]["sha256"] = sha256(file)
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(FairlabError, match=r"data-00001.jsonl line 1: the id 'g0' .* data-00000.jsonl line 1|00000"):
+    with pytest.raises(FairlabError, match=r"data-00001\.jsonl line 1: the id 'g0' .*data-00000\.jsonl line 1"):
         read_groups(str(tmp_path))

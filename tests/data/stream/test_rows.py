@@ -3,6 +3,7 @@ import json
 import pytest
 
 from fairlab.data.preparing import stream_paragraphs
+from fairlab.data.published.tasks import Example
 from fairlab.data.stream import rows
 from fairlab.data.stream.formats import BadRow, refuse_lacking
 from fairlab.data.stream.rows import read_rows
@@ -33,6 +34,8 @@ def test_a_json_object_with_one_list_of_rows_gives_these_rows(tmp_path, indent):
     (row,) = written({"text": "one", "parts": listed})  # has the text itself
     assert (row.text, row.extra) == ("one", {"parts": listed})
     assert [row.text for row in written({"input": {"text": "in"}, "parts": listed}, "input.text")] == ["in"]
+    (tmp_path / "b.json").write_text('{\n"data": [\n{"text": "a"}\n]}')  # a line that is a row of its own
+    assert [row.text for row in read_rows(str(tmp_path / "b.json"))] == ["a"]
     with pytest.raises(FairlabError, match=r"a\.json holds several lists of rows \(train, test\); write one of them"):
         written({"train": listed, "test": listed})
     for columns in ({"text": ["a", "b"], "label": [1, 0]}, {"text": {"0": "a", "1": "b"}, "label": {"0": 1, "1": 0}}):
@@ -219,6 +222,18 @@ def test_a_nested_name_needs_the_outer_column():
     refuse_lacking(["a.b", "c.d"], ["a", "c.d"], "x")
     with pytest.raises(FairlabError, match=r"x has no column 'b\.a'"):
         refuse_lacking(["a.b", "b.a"], ["a"], "x")
+    for columns, remedy in ((["text;label"], "by commas"), (["a", "b;c"], "field=NAME"), (["a"], "field=NAME")):
+        with pytest.raises(FairlabError, match=f"no column 'text'; it has: .*{remedy}"):
+            refuse_lacking(["text"], columns, "x")
+
+
+def test_examples_of_a_task_are_rows(monkeypatch):
+    asked = []
+    monkeypatch.setattr(rows, "read_task", lambda *given: asked.append(given) or [Example("a", "b", 1)])
+    parts = (("sentence1", "a"), ("sentence2", "b"))
+    row = Row("1", "a <SEP> b", {"label": "entailment"}, "row 1", 1, parts=parts)
+    assert list(read_rows("task:rte")) == list(read_rows("task:rte:dev")) == [row]
+    assert asked == [("rte", "train"), ("rte", "dev")]
 
 
 def test_the_names_of_a_task_and_the_splits_of_a_mixture():

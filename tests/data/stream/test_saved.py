@@ -10,8 +10,10 @@ from pyarrow import parquet
 from fairlab.data.groups import read_groups
 from fairlab.data.published.task_files import read_task
 from fairlab.data.stream.features import description_of, features_written
+from fairlab.data.stream.formats import found_in
 from fairlab.data.stream.manifest import dataset_facts
 from fairlab.data.stream.rows import read_rows
+from fairlab.data.stream.saved import opened
 from fairlab.types import FairlabError
 from tests.conftest import make_groups, row
 
@@ -39,6 +41,22 @@ def test_splits_are_read_in_order_and_numbered_through(saved):
     assert texts(saved, every_split=True) == all_of_them
     assert texts(saved) == all_of_them[:2]  # what is not named is train
     assert texts(f"{saved}:test") == [("test", "test, row 1", 1, "c")]
+    assert list(found_in(saved)) == ["train"]
+
+
+@pytest.mark.parametrize(("source", "config", "splits"), [("a/b", None, ["x", "y"]), ("a/b:c:y", "c", ["y"])])
+def test_a_dataset_of_the_hub_is_streamed(monkeypatch, source, config, splits):
+    asked = []
+
+    def load_dataset(*names, streaming):
+        asked.append((*names, streaming))
+        return {"x": [], "y": []}
+
+    monkeypatch.setattr("datasets.load_dataset", load_dataset)
+    monkeypatch.setattr("fairlab.data.stream.saved.no_answer_of", lambda address: "")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    assert list(opened(source)) == splits
+    assert asked == [("a/b", config, True)]
 
 
 def test_where_no_split_is_for_training_one_is_named(tmp_path):
@@ -71,10 +89,13 @@ def test_a_list_of_json_objects_and_json_lines_of_that_ending(tmp_path):
 
 def test_a_column_keeps_its_type_where_what_was_written_fits(tmp_path):
     known = {"label": ClassLabel(names=["no", "yes"]), "day": Value("date32"), "id": Value("int64"), "n": Value("int8")}
+    known |= {"any": Json(), "whole": {"a": Value("int8")}, "more": {"a": Value("int8")}}
     rows = [
         {"id": "1", "label": 1, "day": "2024-01-02", "n": "many", "mixed": 1, "tags": []},
         {"id": "2", "label": None, "day": None, "n": None, "mixed": "x", "tags": ["a"], "late": 0.5},
     ]
+    rows[0] |= {"any": {"a": 1}, "whole": {"a": 1}, "more": {"a": 1}}
+    rows[1] |= {"any": {"a": 2}, "whole": None, "more": {"a": 2, "b": "x"}}
     files = [tmp_path / "data-00000.jsonl", tmp_path / "data-00001.jsonl"]
     for file, one in zip(files, rows, strict=True):
         file.write_text(json.dumps(one) + "\n")
@@ -86,6 +107,9 @@ def test_a_column_keeps_its_type_where_what_was_written_fits(tmp_path):
             "n": Value("string"),
             "mixed": Json(),
             "tags": List(Value("string")),
+            "any": Json(),
+            "whole": known["whole"],
+            "more": {"a": Value("int64"), "b": Value("string")},
             "late": Value("float64"),
         }
     )

@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -98,6 +99,39 @@ def test_an_error_in_a_shard_leaves_the_finished_ones(tmp_path):
     assert len(list(make_shards(items(8), Upper, tmp_path, shard_rows=3))) == 3
 
 
+def in_a_thread(monkeypatch):
+    """Let a thread stand in for processes from now on, and note how many are asked for."""
+    asked = []
+
+    def pool(count, _, start, arguments):
+        asked.append(count)
+        return ThreadPoolExecutor(1, initializer=start, initargs=arguments)
+
+    monkeypatch.setattr(shards, "ProcessPoolExecutor", pool)
+    monkeypatch.setattr(shards, "end_with_parent", lambda: None)
+    return asked
+
+
+def test_workers_make_only_the_shards_that_are_missing_as_here(tmp_path, monkeypatch):
+    workers, made = in_a_thread(monkeypatch), []
+    monkeypatch.setattr(shards, "_augmentation", None)
+    plain = shards.make_shard
+    monkeypatch.setattr(shards, "make_shard", lambda task, *given: made.append(task.number) or plain(task, *given))
+    over = list(make_shards(items(8), Upper, tmp_path / "workers", shard_rows=3, num_proc=2))
+    assert over == list(make_shards(items(8), Upper, tmp_path / "here", shard_rows=3))
+    (tmp_path / "workers" / "shards" / "00001.json").unlink()
+    assert list(make_shards(items(8), Upper, tmp_path / "workers", shard_rows=3, num_proc=3)) == over
+    assert (workers, made) == ([2, 3], [0, 1, 2, 0, 1, 2, 1])
+
+
+def test_a_worker_ends_with_its_parent(monkeypatch):
+    steps = []
+    monkeypatch.setattr(shards, "parent_process", lambda: SimpleNamespace(join=lambda: steps.append("ended")))
+    monkeypatch.setattr(shards.os, "_exit", steps.append)
+    shards._wait_for_parent()
+    assert steps == ["ended", 1]
+
+
 GROWTH = """
 import pathlib, sys
 from fairlab.benchmarks.stages import Stage, timed
@@ -165,7 +199,8 @@ class FakeRay:
         errors = {name: type(name, (Exception,), {}) for name in ("RayTaskError", "RayActorError")}
         self.exceptions = SimpleNamespace(**errors)
 
-    def remote(self, **_):
+    def remote(self, *, num_cpus):
+        assert num_cpus == 1
         return lambda cls: SimpleNamespace(remote=lambda *given: FakeActor(self, cls(*given)))
 
     def wait(self, waiting):
