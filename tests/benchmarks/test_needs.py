@@ -59,7 +59,9 @@ def test_the_first_need_that_is_not_met_is_told():
 
 
 def test_an_object_may_say_itself_why_it_lacks_something():
-    known = ModelObject("m", encode=lambda texts: np.ones((len(texts), 4)), lacks={"token_log_probabilities": "is mute"})
+    known = ModelObject(
+        "m", encode=lambda texts: np.ones((len(texts), 4)), lacks={"token_log_probabilities": "is mute"}
+    )
     assert why_not_measured(Perplexity(None, 10), known) == "m is mute"
     assert why_not_measured(STSB(), known) == ""
     assert why_not_measured(STSB(), ModelObject("m")).startswith("m embeds no texts")

@@ -11,8 +11,8 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from fairlab.benchmarks.readings import Quantity
-from fairlab.benchmarks.safety_quantities import _mean_of_defined
 from fairlab.benchmarks.safety import OfHarm, Safety, no_skill
+from fairlab.benchmarks.safety_quantities import _mean_of_defined
 from fairlab.data.safety import Judged, Predicted
 from fairlab.data.safety_texts import SafetyText
 from fairlab.types import FairlabError
