@@ -62,8 +62,10 @@ def test_the_test_split_of_the_data_comes_first(tiny, tmp_path):
 
 
 def test_groups_of_one_axis_among_several(tmp_path):
-    groups = [replace(group, axis=axis) for axis in ("age", "race") for group in make_groups(2)]
-    splits = [replace(group, extra={"split": split}) for split in ("train", "test") for group in groups]
+    axes = ["age", "age", "race", "race"]
+    groups = [replace(group, axis=axis) for group, axis in zip(make_groups(4), axes, strict=True)]
+    places = [(axis, {"split": split}) for split in ("train", "test") for axis in axes]
+    splits = [replace(g, axis=axis, extra=extra) for g, (axis, extra) in zip(make_groups(8), places, strict=True)]
     files = {
         name: write_rows(tmp_path / f"{name}.jsonl", [row(group) for group in some])
         for name, some in (("plain", groups), ("splits", splits))

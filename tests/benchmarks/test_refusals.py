@@ -95,8 +95,8 @@ def test_bad_settings_are_named(tmp_path):
         (tmp_path / "own.yaml").write_text(content)
         with pytest.raises(FairlabError, match="needs a template, and at least two groups of each axis"):
             read_requests(tmp_path / "own.yaml")
-    (tmp_path / "own.yaml").write_text("{groups: {a: [b, c]}, templates: ['{group}'], refusals: [No]}")
-    assert read_requests(tmp_path / "own.yaml") == Requests({"a": ["b", "c"]}, ["{group}"], ["no"])
+    (tmp_path / "own.yaml").write_text("{groups: {a: [b, c]}, templates: ['{group}'], refusals: [Sorry]}")
+    assert read_requests(tmp_path / "own.yaml") == Requests({"a": ["b", "c"]}, ["{group}"], ["sorry"])
 
 
 def test_requests_are_turns_of_a_chat_with_the_system_prompt_and_every_sample_is_drawn():

@@ -161,6 +161,7 @@ def test_texts_of_benchmarks_from_outside_alone_are_kept(tmp_path):
 
     parts = [ItemTexts("values", ["v"], ["1", "2"], [["ein Buch"], ["zwei Bücher"]])]
     own = type("Mine", (Mine,), {"__module__": "fairlab.benchmarks.mine"})()
+    (tmp_path / "items").mkdir()
     for benchmark, kept in ((own, []), (Scores(), []), (Mine(), parts)):
         keep_texts(benchmark, tmp_path)
         assert kept_texts(tmp_path, "mine") == kept_texts(tmp_path, "scores") + kept

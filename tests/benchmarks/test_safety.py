@@ -140,7 +140,7 @@ def test_a_model_that_averages_is_noted_with_its_change_without_the_average():
         outcome = Safety(of="test", threshold=0.5).measure(replace(found, beside=beside), before)
         assert [note.text.split("is ")[-1] for note in outcome.notes if "nearly by construction" in note.text] == notes
         of_others = {one.quantity: one.value for one in outcome.readings if one.quantity.startswith("auc_of")}
-        assert of_others == {f"auc_of_{name}": 1.0 for name in beside}
+        assert of_others == {f"auc_of_{name}": 0.75 for name in beside}  # a tie in one of two folds
     alone = Safety(of="test", threshold=0.5).measure(replace(found, beside={"forest": alone}))
     assert not any(one.quantity.startswith("auc_of") for one in alone.readings)
 
