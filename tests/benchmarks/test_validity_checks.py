@@ -63,8 +63,8 @@ def test_models_whose_senses_cannot_be_checked(monkeypatch):
 
 
 def test_shares_of_senses_by_hand(monkeypatch):
-    # Four uses of each word, two in each sense. One layer knows the senses, whatever the lengths of its states; one puts
-    # the first uses together instead. In the last, cosines of one sense are 0.64 and -0.94, of others 0.98, -0.98, 0.77
+    # Four uses of each word, two in each sense. One layer knows the senses, whatever their lengths; one puts the first
+    # uses together instead. In the last layer, cosines of one sense are 0.64 and -0.94, of others 0.98, -0.98, 0.77
     # and -0.5: two of them are below the one, and one is below the other.
     east, north, far = [1.0, 0.0], [0.0, 1.0], [9.0, 9.0]
     sound, mixed = [east, east, far, far], [east, north, east, north]
