@@ -1,6 +1,7 @@
 """Counterfactual generation: planted differences are found beyond the control, and chance alone is not."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,9 @@ import torch
 from fairlab.backbones.model_object import ModelObject
 from fairlab.backbones.writers import Sampling, TextPrompt, Written
 from fairlab.benchmarks.counterfactual import Counterfactual, _excess, counterfactual_quantities
+from fairlab.benchmarks.turned_prompts import turned_prompts
+from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
+from fairlab.rewriting.group_rewriters import Versions
 from fairlab.types import FairlabError
 from tests.benchmarks.planted_writer import Balance, values, writer
 
@@ -116,6 +120,29 @@ def test_own_prompts_are_turned_to_every_attribute(tmp_path):
     path.write_text("What is rain?\n")
     with pytest.raises(FairlabError, match=r"no prompt of .* names people whose gender"):
         Counterfactual(Balance(), prompts=str(path), mode="lexical").measure(writer())
+
+
+@pytest.mark.parametrize(
+    ("prompts", "said"),
+    [(["one", "two", "refused", "same"], "2 of 4 prompts are left out"), (["one", "two"], ""), (["same"], None)],
+)
+def test_prompts_that_rules_cannot_turn_to_every_attribute_are_left_out(tmp_path, monkeypatch, prompts, said):
+    def turned(text):
+        if text == "refused":
+            return NotRewritten("unaligned", "no person")
+        return Versions({name: text if text == "same" else f"{name} {text}" for name in ("neutral", "man", "woman")})
+
+    rules = lambda lexicon, mode: SimpleNamespace(groups=lambda texts: list(map(turned, texts)))  # noqa: E731
+    monkeypatch.setattr("fairlab.benchmarks.turned_prompts.RuleGroups", rules)
+    (tmp_path / "my.txt").write_text("\n".join(prompts))
+    if said is None:
+        with pytest.raises(FairlabError, match=r"no prompt of .* names people whose gender"):
+            turned_prompts(str(tmp_path / "my.txt"), "gender")
+        return
+    found, note = turned_prompts(str(tmp_path / "my.txt"), "gender")
+    assert found == {name: [f"{name} one", f"{name} two"] for name in ("man", "woman")}
+    assert note.startswith(said)
+    assert bool(note) == bool(said)
 
 
 class Counts:
