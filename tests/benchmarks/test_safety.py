@@ -137,22 +137,30 @@ def test_a_model_that_averages_is_noted_with_its_change_without_the_average():
     alone = replace(alone, parts={"test": replace(part, uncalibrated=part.scores)})
     before = Safety(of="test", threshold=0.5).measure(judged([0.1, 0.9, 0.9, 0.1, 0.6, 0.7, 0.5])).items
     for beside, notes in (({"unaveraged": alone}, ["-75 %"]), ({"forest": alone}, [])):
-        outcome = Safety(of="test", threshold=0.5).measure(replace(found, beside=beside), before)
-        assert [note.text.split("is ")[-1] for note in outcome.notes if "nearly by construction" in note.text] == notes
-        of_others = {one.quantity: one.value for one in outcome.readings if one.quantity.startswith("auc_of")}
-        assert of_others == {f"auc_of_{name}": 0.75 for name in beside}  # a tie in one of two folds
-    alone = Safety(of="test", threshold=0.5).measure(replace(found, beside={"forest": alone}))
-    assert not any(one.quantity.startswith("auc_of") for one in alone.readings)
+        said = Safety(of="test", threshold=0.5).measure(replace(found, beside=beside), before).notes
+        assert [note.text.split("is ")[-1] for note in said if "nearly by construction" in note.text] == notes
 
 
-def test_the_best_source_is_found_by_its_average_precision():
-    found = judged([0.9, 0.8, 0.5, 0.5, 0.7, 0.6, 0.99])  # unsafe seeds are second in both folds
-    sources = np.array([[0, 5, 9], [0, 0, 0], [1, 4, 0], [0, 0, 0], [1, 4, 0], [0, 5, 9], [9, 9, 9]], dtype=float)
-    sources[5, 0] = np.nan  # counts as 0, so that the first source ranks both folds right
-    outcome = Safety(of="test", threshold=0.5).measure(replace(found, features=["a", "b", "c"], source_scores=sources))
-    gain = next(one for one in outcome.readings if one.quantity == "gain_over_best_source")
-    assert gain.value == pytest.approx(100 * (0.5 / 1 - 1))
-    assert any(note.text == "the best source for hate is a" for note in outcome.notes)
+def test_the_auc_of_other_models_and_the_gain_over_the_best_source():
+    truth = np.repeat([0, 1], 20)
+    good = 0.6 * truth + 0.2
+    half = np.where(np.arange(40) < 10, 0.9, good)  # half of the safe texts are above the unsafe ones, which are alike
+
+    def of_test(scores, **more):
+        part = many(scores, truth).parts["hatecheck"]
+        part = replace(part, uncalibrated=part.scores)
+        return replace(many(scores, truth), parts={"test": part}, **more)
+
+    sources = np.stack([1.0 - truth, np.where(truth == 1, 1, np.nan)], axis=1)  # no score counts as 0
+    found = of_test(half, features=["a", "b"], source_scores=sources, beside={"forest": of_test(half)})
+    benchmark = Safety(of="test", threshold=0.5)
+    first = benchmark.measure(found)
+    values = {one.quantity: one.value for one in first.readings if one.subset == "hate"}
+    assert values["gain_over_best_source"] == pytest.approx(100 * (20 / 30 - 1))  # precision at the unsafe texts
+    assert any(note.text == "the best source for hate is b" for note in first.notes)
+    assert "auc_of_forest" not in values
+    compared = benchmark.measure(found, benchmark.measure(of_test(good)).items)
+    assert {one.quantity: one.value for one in compared.readings}["auc_of_forest"] == 0.5
 
 
 def test_quantities_of_the_same_scores_are_computed_once(monkeypatch):
