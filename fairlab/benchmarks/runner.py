@@ -347,6 +347,8 @@ def _run_timed(
     except (CannotScore, DataUnavailable) as error:
         outcome = Outcome(not_run=[NotRun(benchmark.name, EVERYTHING, str(error))])
     except Exception as error:
+        if ranks() == 1:
+            raise
         outcome = error
     config = (record.config.get("benchmark") or {}).get(benchmark.name.split("@")[0])
     return outcome, taken, facts_of(benchmark, read, config)
