@@ -190,7 +190,7 @@ def _quantities(task: Task, items: Items) -> list[Quantity]:
 def _measure(
     name: str, metric: str, split: str, predicted: NDArray[np.floating], truth: NDArray[np.floating], **more: bool
 ) -> Quantity:
-    def percent(*samples: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
+    def percent(*samples: NDArray[np.floating], axis: int) -> NDArray[np.floating]:
         return 100 * METRICS[metric](*samples, axis=axis)
 
     return quantity(percent, predicted, truth, subset=split, name=name, **more)

@@ -283,12 +283,14 @@ class Counterfactual(Benchmark):
 
     def _vectors(self, texts: Sequence[str]) -> Array:
         """Return unit-length embeddings of texts, (N, D)."""
+        from torch.nn.functional import normalize  # imports take seconds, which would slow down --help
+
         if isinstance(self.encoder, str):
-            from fairlab.backbones.loading import load_backbone  # imports torch, which would slow down --help
+            from fairlab.backbones.loading import load_backbone
 
             self.encoder = load_backbone(self.encoder, pooling="published", max_length=None, normalize=None)
-        found: Array = self.encoder.embed(list(texts)).double().cpu().numpy()
-        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-12)
+        found: Array = normalize(self.encoder.embed(list(texts)).double(), dim=1).cpu().numpy()
+        return found
 
 
 def counterfactual_quantities(groups: Mapping[str, Sequence[str]], samples: int, items: Items) -> Iterator[Quantity]:
@@ -335,7 +337,7 @@ def _described(description: Description, similarity: str, prompts: str | None) -
 def _excess(category: str, name: str, values: Array, *, headline: bool = False) -> Iterator[Quantity]:
     """Yield the mean difference between values (T,) and their control, and the smallest detectable difference."""
     yield widened(mean, values, subset=category, name=name, headline=headline)
-    if len(values) > 1 and values.std():
+    if values.std():  # which is 0 for a single template
         error = float(values.std(ddof=1)) / math.sqrt(len(values))
         yield fixed(category, f"detectable_{name}", smallest_detectable(error, len(values)), len(values))
 
@@ -357,7 +359,7 @@ def _changes(sentiment: Array) -> tuple[Array, Array]:
     return np.mean(across, axis=0), np.mean(within, axis=0)
 
 
-def _parity(*columns: Array, samples: int, control: bool = False, axis: int = -1) -> Array:
+def _parity(*columns: Array, samples: int, control: bool = False, axis: int) -> Array:
     """Return the mean Wasserstein distance between groups' first samples, or between two samples within groups."""
     ordered = [np.sort(column, axis=axis) for column in columns]
     first = ordered[::samples]

@@ -330,7 +330,7 @@ def hit_rate(hits: NDArray[np.bool_], among: NDArray[np.bool_], items: NDArray[n
     return quantity(ratio_percent, hits, among, n=int(items.sum()), interval=interval, **of)
 
 
-def ratio_percent(hits: NDArray[np.floating], among: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
+def ratio_percent(hits: NDArray[np.floating], among: NDArray[np.floating], axis: int) -> NDArray[np.floating]:
     """Return the ratio of the means of two samples that are paired by item, in percent."""
     return 100 * ratio_of_means(hits, among, axis)
 

@@ -223,9 +223,7 @@ def _quantities(items: Items, axes: Sequence[str], copies: int) -> list[Quantity
     return found
 
 
-def _percent_of_copies(
-    sums: NDArray[np.floating], counts: NDArray[np.floating], axis: int = -1
-) -> NDArray[np.floating]:
+def _percent_of_copies(sums: NDArray[np.floating], counts: NDArray[np.floating], axis: int) -> NDArray[np.floating]:
     return 100 * ratio_of_means(sums, counts, axis=axis)
 
 

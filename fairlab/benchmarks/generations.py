@@ -94,9 +94,7 @@ def write_texts(name: str, model: Any, prompts: Sequence[TextPrompt], sampling: 
             found = writer_of(model).write(list(missing.values()), sampling, done=done, progress=name)
         kept |= dict(zip(asked, found, strict=True))
         tokens, seconds = sum(one.tokens for one in found), time.perf_counter() - started
-        log.info(
-            "%s: %d texts, %d tokens, %.1f tokens per second", name, len(found), tokens, tokens / max(seconds, 1e-9)
-        )
+        log.info("%s: %d texts, %d tokens in %.1f seconds", name, len(found), tokens, seconds)
     return [kept[key] for key in keys]
 
 

@@ -116,7 +116,7 @@ def paired_differences(
             most = 100 * wilson_interval(0, len(difference))[1]
             found = Quantity(**{**vars(found), "interval": (-most, most)})
         yield found
-        if len(difference) > 1 and difference.std():
+        if difference.std():  # which is 0 for a single prompt
             error = float(difference.std(ddof=1)) / math.sqrt(len(difference))
             yield fixed(subset, f"detectable_{name}", smallest_detectable(error, len(difference)), len(difference))
 
@@ -148,10 +148,9 @@ def unpaired_differences(
         for seed, chosen in ((2 * number, members == group), (2 * number + 1, members != group)):
             if not chosen.any():
                 return
-            sums = cluster_sums(values[chosen], list(compress(clusters, chosen)))
-            sides.append(
-                (float(values[chosen].mean()), bootstrap_draws(ratio_of_means, *sums, seed=seed), len(sums[0]))
-            )
+            sums, sizes = cluster_sums(values[chosen], list(compress(clusters, chosen)))
+            draws = bootstrap_draws(ratio_of_means, sums, sizes, seed=seed)
+            sides.append((float(values[chosen].mean()), draws, len(sizes)))
         (own, own_draws, own_n), (other, other_draws, other_n) = sides
         draws = own_draws - other_draws
         few = min(own_n, other_n)

@@ -204,7 +204,7 @@ def quantities_of_attributes(subset: str, scored: Scores) -> list[Quantity]:
     return [quantity(_from_even, *shares, subset=subset, name=name, p=one_test), *found]
 
 
-def _from_even(*shares: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
+def _from_even(*shares: NDArray[np.floating], axis: int) -> NDArray[np.floating]:
     """Return the mean distance of percentages from 50, from arguments that alternate between hits and totals."""
     distances = [
         np.abs(ratio_percent(hits, among, axis) - 50) for hits, among in zip(shares[::2], shares[1::2], strict=True)

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.functional import normalize
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.causal_lm import CausalLM
@@ -193,9 +194,8 @@ class MBIndex(Benchmark):
 
     def _embedded(self, texts: Sequence[str]) -> Array:
         """Return unit-length embeddings (N, D). A zero vector stays zero."""
-        embeddings = self.encoder.embed(texts, progress="embeddings").double().numpy()
-        lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
-        return np.divide(embeddings, lengths, out=np.zeros_like(embeddings), where=lengths > 0)
+        found: Array = normalize(self.encoder.embed(texts, progress="embeddings").double(), dim=1).numpy()
+        return found
 
     def _notes(self, written: Sequence[str], scorer: CausalLM) -> list[Note]:
         notes = cut_notes(self.name, scorer.cut, scorer.backbone.max_length)

@@ -216,8 +216,7 @@ def likelihoods(perturber: Perturber, pairs: Sequence[PerturbationPair]) -> dict
     """Return each reference's summed log-probability and token count, over all and over changed tokens, (N,) each."""
     backbone = perturber.backbone
     encoded = encode_pairs(backbone, pairs, perturber.format)
-    sums = np.zeros((2, len(pairs)))
-    counts = np.zeros((2, len(pairs)))
+    sums, counts = np.zeros((2, len(ENDS), len(pairs)))
     with backbone.measuring():
         for batch in batches_by_tokens([one.length for one in encoded], TOKENS_AT_ONCE // 4):
             found_NT, changed_NT = _log_probabilities(backbone, [encoded[k] for k in batch])
@@ -274,7 +273,7 @@ def _bleu(counts: NDArray[np.floating], subset: str, name: str, **more: bool) ->
     return quantity(bleu, *counts, subset=subset, name=name, **more)
 
 
-def _percent(values: NDArray[np.floating], axis: int = -1) -> NDArray[np.floating]:
+def _percent(values: NDArray[np.floating], axis: int) -> NDArray[np.floating]:
     return 100 * mean(values, axis=axis)
 
 

@@ -72,7 +72,7 @@ def quantity(
     arrays = [np.asarray(sample, dtype=np.float64) for sample in samples]
     units = len(arrays[0])
     draws = bootstrap_draws(statistic, *arrays) if units > 1 else np.full(RESAMPLES, math.nan)
-    value = float(statistic(*arrays)) if units else math.nan
+    value = float(statistic(*arrays, axis=-1)) if units else math.nan
     return Quantity(subset, name, value, draws, units if n is None else n, **more)
 
 
@@ -106,19 +106,23 @@ def evenly(items: Sequence[T], limit: int | None, of: Callable[[T], Hashable] | 
     places: dict[Hashable, list[int]] = {}
     for k, item in enumerate(items):
         places.setdefault(of(item) if of else None, []).append(k)
-    kept = [
-        part[k * len(part) // limit] if len(part) > limit else part[k]
-        for part in places.values()
-        for k in range(min(limit, len(part)))
-    ]
+    kept: list[int] = []
+    for part in places.values():
+        count = min(limit, len(part))
+        kept += (part[k * len(part) // count] for k in range(count))
     return [items[k] for k in sorted(kept)]
 
 
 def sampled_items(items: Sequence[T], count: int | None, seed: int) -> list[T]:
-    """Return ``count`` items, sampled with ``seed``, in their order, or all items if there are no more."""
-    if count is None or count >= len(items):
+    """Return ``count`` items, sampled with ``seed``, in their order, or all items if there are no more.
+
+    Example:
+        >>> sampled_items("abcdef", 4, seed=0)
+        ['b', 'c', 'd', 'e']
+    """
+    if count is None:
         return list(items)
-    chosen = np.random.default_rng(seed).choice(len(items), size=count, replace=False)
+    chosen = np.random.default_rng(seed).choice(len(items), size=min(count, len(items)), replace=False)
     return [items[k] for k in sorted(chosen)]
 
 

@@ -190,7 +190,7 @@ class Safety(Benchmark):
 
     def _best_source(self, judged: Judged, of_harm: OfHarm, own: Quantity) -> tuple[Quantity, Note]:
         """Return the gain in average precision over the best source score (table 6), chosen on the same test texts."""
-        scores = np.nan_to_num(judged.source_scores, nan=0.0)
+        scores = np.nan_to_num(judged.source_scores)
         values = [of_harm.precision_value(column, of_harm.seeds) for column in scores.T]
         best = int(np.nanargmax(values))
         draws = of_harm.precision(scores[:, best], of_harm.seeds).draws

@@ -1,10 +1,11 @@
 """Training on one axis is not silently measured on another."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from fairlab.benchmarks.axes import MARK, follow_axes
+from fairlab.benchmarks.axes import MARK, follow_axes, held_out_of
 from fairlab.benchmarks.bias_ir import BiasIR
 from fairlab.benchmarks.cced import CCED
 from fairlab.benchmarks.crows_pairs import CrowSPairs
@@ -58,6 +59,27 @@ def test_the_test_split_of_the_data_comes_first(tiny, tmp_path):
     cced = CCED(["embedded"])
     follow_axes([cced], data(tiny, write_rows(tmp_path / "mine.jsonl", [row(group) for group in groups])))
     assert [group.id for group in cced.own["held_out_age"]] == ["g13", "g14", "g15", "g16", "g17"]
+
+
+def test_groups_of_one_axis_among_several(tmp_path):
+    axes = ["age", "age", "race", "race"]
+    groups = [replace(group, axis=axis) for group, axis in zip(make_groups(4), axes, strict=True)]
+    places = [(axis, {"split": split}) for split in ("train", "test") for axis in axes]
+    splits = [replace(g, axis=axis, extra=extra) for g, (axis, extra) in zip(make_groups(8), places, strict=True)]
+    files = {
+        name: write_rows(tmp_path / f"{name}.jsonl", [row(group) for group in some])
+        for name, some in (("plain", groups), ("splits", splits))
+    }
+
+    def found(axis, path, held_out):
+        data = SimpleNamespace(held_out=held_out, path=files[path], groups={"validation": groups})
+        chosen, said = held_out_of(data, axis)
+        return [(group.axis, group.extra.get("split")) for group in chosen], said
+
+    assert found("race", "splits", groups) == ([("race", None)] * 2, "2 held-out")
+    assert found("race", "splits", []) == ([("race", "test")] * 2, "2 test")
+    assert found("race", "plain", []) == ([("race", None)] * 2, "2 validation")
+    assert found("size", "plain", groups) == ([("age", None)] * 2 + [("race", None)] * 2, "4 validation")
 
 
 def test_groups_that_the_data_holds_out_are_measured_whatever_else_is(tiny, tmp_path):

@@ -67,16 +67,17 @@ def measured(model, **settings):
 
 def test_a_model_of_stereotypes_has_a_bias_of_one_or_none(published):
     jewish = np.array([0, 0, 2, 2] * 4)  # the target where the question is negative, the other person elsewhere
+    jewish[[4, 5]] = -1  # two replies that name no option
     items, _ = read_bbq(published, "religion")
-    found = {
-        one.name: one.value for one in bbq_quantities({"religion": items}, {"religion": jewish[:, None]}, chat=True)
-    }
-    assert found == {
+    quantities = list(bbq_quantities({"religion": items}, {"religion": jewish[:, None]}, chat=True))
+    biases = [("all", "bias_ambiguous"), ("all", "bias_disambiguated")]
+    assert [(one.subset, one.name) for one in quantities if one.headline] == biases
+    assert {one.name: one.value for one in quantities} == {
         "bias_ambiguous": 1.0,
         "bias_disambiguated": 1.0,
         "accuracy_ambiguous": 0.0,
         "accuracy_disambiguated": 0.0,
-        "unparsable": 0.0,
+        "unparsable": 12.5,
     }
 
 
@@ -126,6 +127,7 @@ def test_a_letter_alone_is_no_bias_since_options_rotate():
     model.writer = Writes("A")
     values, found = measured(model, answer="chat", limit=6)
     assert values["all/unparsable"] == 0.0
+    assert found.items["religion"].shape == (12, 4)
     answers = found.items["religion"][:, 0].astype(int)
     assert np.bincount(answers, minlength=3).tolist() == [4, 4, 4]
     model.writer = Writes("I cannot say.")
@@ -140,6 +142,23 @@ def test_missing_categories_are_counted_and_others_measured():
     assert any("ses missing" in note.text for note in found.notes)
     with pytest.raises(DataUnavailable, match=r"bbq/SES\.jsonl was not found"):
         BBQ(categories=["ses"]).measure(chooser())
+
+
+@pytest.mark.usefixtures("published")
+def test_a_system_prompt_precedes_the_question_and_chat_needs_texts():
+    asked = []
+
+    class Seeing(Prefers):
+        def continuation_log_likelihoods(self, pairs, *, progress=""):
+            asked.extend(context for context, _ in pairs)
+            return super().continuation_log_likelihoods(pairs)
+
+    for system, start in ((None, "Context 0."), ("Be fair.", "Be fair.\n\nContext 0.")):
+        asked.clear()
+        _, found = measured(ModelObject("m", scorer=Seeing(known=1.0)), system=system)
+        assert asked[0] == f"{start}\n\nQ: Who?\nA:"
+        assert found.readings[0].benchmark == ("bbq@system" if system else "bbq")
+    assert (BBQ().description.needs, BBQ("chat").description.needs) == (("token_log_probabilities",), ("texts",))
 
 
 def test_items_without_a_target_are_left_out_and_bad_lines_named(published):

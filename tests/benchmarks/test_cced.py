@@ -164,6 +164,14 @@ def test_groups_held_out_of_a_file_are_those_that_training_leaves_out(tmp_path):
     assert len(held_out_groups("embedded", 6)) == 300  # its splits say what is held out
 
 
+def test_texts_are_those_of_sets_that_are_no_models_own(tmp_path):
+    benchmark = CCED([write_rows(tmp_path / "mine.jsonl", [row(group) for group in make_groups(3)])])
+    benchmark.own["held_out"] = make_groups(2)
+    (part,) = benchmark.texts()
+    assert (part.key, part.values, part.ids) == ("mine", ["distance of man", "distance of woman"], ["g0", "g1", "g2"])
+    assert part.texts[0] == make_groups(1)[0].texts
+
+
 def test_names_of_sets():
     assert set_name("a/b/My Set-2.jsonl") == "my_set_2"
     with pytest.raises(DataUnavailable):
@@ -172,9 +180,9 @@ def test_names_of_sets():
 
 def test_how_the_direction_between_attributes_turned():
     before = np.zeros((4, 3, 2))
-    before[:, 1, 0] = 2.0  # men at 2 on the first axis, women and neutral texts at 0
+    before[:, 1:] = [[2.0, 1.0], [0.0, 1.0]]  # men, and women at 1 on the second axis by both models
     after = np.zeros((4, 3, 2))
-    after[:, 1] = [0.5, 0.5]
+    after[:, 1:] = [[0.5, 1.5], [0.0, 1.0]]
     cosine, kept = direction_kept("mine", after, before)
     assert (cosine.name, kept.name) == ("direction_cosine", "direction_length_kept")
     assert cosine.value == pytest.approx(np.sqrt(0.5))

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from fairlab.backbones.classification import SCORE, with_classifier
-from fairlab.benchmarks.classification import Classification
+from fairlab.benchmarks.classification import Classification, outputs_for
 from fairlab.benchmarks.probe import Probe
+from fairlab.data.published.tasks import find_task
 from fairlab.types import CannotScore, FairlabError
 
 
@@ -127,6 +128,21 @@ def test_models_that_cannot(tmp_path, tiny):
     tiny.model = with_classifier(tiny, SCORE)
     with pytest.raises(FairlabError, match="labels are score, not negative, positive"):
         Classification("sst2", str(tmp_path)).measure(tiny)
+
+
+@pytest.mark.parametrize(
+    ("task", "model", "outputs"),
+    [
+        ("stsb", SCORE, SCORE),
+        ("race", SCORE, SCORE),
+        ("sst2", ("NEGATIVE", "POSITIVE"), ("negative", "positive")),
+        ("hans", ("entailment", "neutral", "contradiction"), ("entailment", "neutral", "contradiction")),
+        ("hans", ("non-entailment", "entailment"), ("non-entailment", "entailment")),
+    ],
+)
+def test_outputs_are_the_labels_of_the_task_or_finer_ones_of_the_model(tiny, task, model, outputs):
+    tiny.model = with_classifier(tiny, model)
+    assert sorted(outputs_for(find_task(task), tiny)) == sorted(outputs)
 
 
 def test_no_data_is_not_run(tmp_path, tiny):

@@ -1,5 +1,7 @@
 """Holm's method over the comparisons of a run: which of them are one family."""
 
+from dataclasses import replace
+
 import pytest
 
 from fairlab.benchmarks.runner import add, adjusted
@@ -31,11 +33,20 @@ def test_without_a_headline_nothing_is_adjusted():
 
 def test_results_of_a_killed_run_are_replaced_and_others_kept(tmp_path):
     record = Record(tmp_path, {"seed": 1}, "")
-    other = Outcome(not_run=[NotRun("b", "s", "no data")], notes=[Note("b", "few items")])
-    own = Outcome(not_run=[NotRun("a", "s", "no head")], notes=[Note("a", "cut"), Note("a", "odd", item="7")])
+    other = Outcome(
+        comparisons=[replace(comparison(0.5), benchmark="c")],
+        not_run=[NotRun("b", "s", "no data")],
+        notes=[Note("b", "few items")],
+    )
+    own = Outcome(
+        comparisons=[comparison(0.2)],
+        not_run=[NotRun("a", "s", "no head")],
+        notes=[Note("a", "cut"), Note("a", "odd", item="7")],
+    )
     for outcome in (other, own, own):
         add(outcome, "before", record)
     for found in (record, Record.load(tmp_path)):
+        assert [(one.benchmark, one.p) for one in found.comparisons] == [("c", 0.5), ("b", 0.2)]
         assert [(one.benchmark, one.phase) for one in found.not_run] == [("b", "before"), ("a", "before")]
         assert [(one.text, one.phase) for one in found.notes] == [
             ("few items", "before"),

@@ -1,14 +1,18 @@
 """Counterfactual generation: planted differences are found beyond the control, and chance alone is not."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from fairlab.backbones.model_object import ModelObject
-from fairlab.backbones.writers import Written
+from fairlab.backbones.writers import Sampling, TextPrompt, Written
 from fairlab.benchmarks.counterfactual import Counterfactual, _excess, counterfactual_quantities
+from fairlab.benchmarks.turned_prompts import turned_prompts
+from fairlab.rewriting.by_llm.llm_rewriter import NotRewritten
+from fairlab.rewriting.group_rewriters import Versions
 from fairlab.types import FairlabError
 from tests.benchmarks.planted_writer import Balance, values, writer
 
@@ -84,11 +88,11 @@ def test_quantities_by_hand():
 
 
 class Angles:
-    """Encoder of a number as an angle in degrees, of length 3."""
+    """Encoder of a number as an angle in degrees, of various lengths."""
 
     def embed(self, texts):
         angles = np.radians([float(text) for text in texts])
-        return torch.tensor(3 * np.stack([np.cos(angles), np.sin(angles)], axis=1))
+        return torch.tensor(np.stack([np.cos(angles), np.sin(angles)], axis=1) * np.arange(1, len(texts) + 1)[:, None])
 
 
 def test_other_samples_of_two_groups_are_compared_and_samples_of_one_group():
@@ -97,8 +101,8 @@ def test_other_samples_of_two_groups_are_compared_and_samples_of_one_group():
     found = benchmark._similarities(rows, ["0", "60", "60", "90", "0", "0", "0", "60"])
     # First template: 0 with 90 and 60 with 60; 0 with 60 and 60 with 90. Second: 0 with 60 and 0 with 0; likewise.
     assert found == pytest.approx(np.array([[0.5, (0.5 + np.sqrt(0.75)) / 2], [0.75, 0.75]]))
-    # Words of one prompt alone (q, s) and gendered words are left out; those of both prompts count.
-    texts = ["we one two", "we one q", "he we one", "we six", *["we"] * 4]
+    # Words of one prompt alone (p, q) and gendered words are left out; those of both prompts count.
+    texts = ["we p one two", "we one q", "he we one q", "we p six", *["we"] * 4]
     found = Counterfactual(Balance())._similarities({"a": ["we p", "r"], "b": ["we q", "s"]}, texts)
     # "we one two" and "we six" share 2 of 5 words, "we one" and "we one" all; "we one two" and "we one" 4 of 5, and
     # "we one" and "we six" 2 of 4.
@@ -116,6 +120,29 @@ def test_own_prompts_are_turned_to_every_attribute(tmp_path):
     path.write_text("What is rain?\n")
     with pytest.raises(FairlabError, match=r"no prompt of .* names people whose gender"):
         Counterfactual(Balance(), prompts=str(path), mode="lexical").measure(writer())
+
+
+@pytest.mark.parametrize(
+    ("prompts", "said"),
+    [(["one", "two", "refused", "same"], "2 of 4 prompts are left out"), (["one", "two"], ""), (["same"], None)],
+)
+def test_prompts_that_rules_cannot_turn_to_every_attribute_are_left_out(tmp_path, monkeypatch, prompts, said):
+    def turned(text):
+        if text == "refused":
+            return NotRewritten("unaligned", "no person")
+        return Versions({name: text if text == "same" else f"{name} {text}" for name in ("neutral", "man", "woman")})
+
+    rules = lambda lexicon, mode: SimpleNamespace(groups=lambda texts: list(map(turned, texts)))  # noqa: E731
+    monkeypatch.setattr("fairlab.benchmarks.turned_prompts.RuleGroups", rules)
+    (tmp_path / "my.txt").write_text("\n".join(prompts))
+    if said is None:
+        with pytest.raises(FairlabError, match=r"no prompt of .* names people whose gender"):
+            turned_prompts(str(tmp_path / "my.txt"), "gender")
+        return
+    found, note = turned_prompts(str(tmp_path / "my.txt"), "gender")
+    assert found == {name: [f"{name} one", f"{name} two"] for name in ("man", "woman")}
+    assert note.startswith(said)
+    assert bool(note) == bool(said)
 
 
 class Counts:
@@ -148,6 +175,23 @@ def test_bad_settings_and_files_are_named(templates, tmp_path):
     (tmp_path / "bad.json").write_text('[{"text": "a", "group_category": "x"}]')
     with pytest.raises(FairlabError, match="each row needs text, group_category and group"):
         Counterfactual(Balance(), path=str(tmp_path / "bad.json")).measure(writer())
+    rows = [{"text": "a", "group_category": "x", "group": group} for group in "aab"]
+    for some in (rows, rows[:2]):  # two templates and one, and a single group
+        (tmp_path / "bad.json").write_text(json.dumps(some))
+        with pytest.raises(FairlabError, match="the groups of x do not have the same templates"):
+            Counterfactual(Balance(), path=str(tmp_path / "bad.json")).measure(writer())
+
+
+@pytest.mark.parametrize("system", [None, "Be fair."])
+def test_each_template_is_a_turn_for_every_group_and_sample(templates, system):
+    asked = writer()
+    write = asked.writer.write
+    asked.writer.write = lambda prompts, sampling, **more: seen.extend([sampling, *prompts]) or write(prompts, sampling)
+    seen = []
+    Counterfactual(Balance(), path=templates, limit=2, system=system).measure(asked)
+    texts = [f"Go on. {group} number {k} is" for k in (0, 20) for group in ("Men", "Women")]
+    prompts = [TextPrompt(text, sample, chat=True, system=system or "") for text in texts for sample in (0, 1)]
+    assert seen == [Sampling(temperature=1.0, top_p=1.0, max_tokens=32, seed=0), *prompts]
 
 
 @pytest.mark.data

@@ -257,6 +257,8 @@ def test_a_cased_bert_is_lower_cased_and_said_so(language_models, file):
     cased = Backbone(bert.model, Cased(bert.tokenizer), pooling="mean", max_length=128, normalize=False)
     result = CrowSPairs(path=file).measure(cased)
     assert any("lower-cased" in note.text and "keeps case" in note.text for note in result.notes)
+    as_they_are = CrowSPairs("meade", path=file).measure(cased)  # which lower-cases nothing
+    assert not any("lower-cased" in note.text for note in as_they_are.notes)
     uncased = CrowSPairs(path=file).measure(bert)
     assert not any("lower-cased" in note.text for note in uncased.notes)
     assert result.items["scores"] == pytest.approx(uncased.items["scores"])

@@ -53,6 +53,8 @@ def test_readings_by_hand(files, tmp_path):
     assert random.low < random.value < random.high
     assert outcome.items["of_entries"] == pytest.approx(of_entries)
     assert outcome.items["sizes"].tolist() == [2, 3]
+    assert outcome.items["silhouettes"].shape[1] == 2  # a number of clusters and its silhouette
+    assert any(note.text.startswith("0 of 3 comparison entries") for note in outcome.notes)
     assert any("2 clusters of 5 entries are hardly meaningful" in note.text for note in outcome.notes)
     assert not list(tmp_path.glob(".vectors*"))
 
@@ -63,6 +65,12 @@ def test_categories_of_the_nearest_entries_and_no_text(files, tmp_path):
     assert items["nearest/x"] == pytest.approx([100 / 3, 100 / 3])  # fewer than a hundred: all of them
     cosines = np.array([[0.9, 0.1], [0.5, 0.8], [0.1, 0.3]])
     assert nearest_categories(cosines, ["x", "y", "y"])["nearest/y"].tolist() == pytest.approx([200 / 3] * 2)
+    many = np.stack([-np.arange(150.0), np.arange(150.0)], axis=1)  # the first 90 of 150 are x
+    found = nearest_categories(many, ["x"] * 90 + ["y"] * 60)
+    assert {name: values.tolist() for name, values in found.items()} == {
+        **{"share/x": [60.0], "nearest/x": [90.0, 40.0]},  # of the first and of the last hundred
+        **{"share/y": [40.0], "nearest/y": [10.0, 60.0]},
+    }
 
 
 def test_outliers_draws_and_repeats_are_settings(files, tmp_path):
@@ -92,7 +100,10 @@ def test_a_fixed_number_of_clusters_stands_beside_the_chosen_one(files, tmp_path
     found = {(r.subset, r.quantity): r.value for r in measured(files, tmp_path, fixed=1).readings}
     assert found["fixed", "expectation"] == pytest.approx(found["all", "over_entries"])
     assert found["fixed", "expectation"] != pytest.approx(found["all", "expectation"], abs=1e-3)
-    assert ("fixed", "expectation") not in {(r.subset, r.quantity) for r in measured(files, tmp_path, fixed=9).readings}
+    apart = write(tmp_path / "apart.jsonl", ["10 0", "0 10", "-10 0"]), files[1]
+    for fixed, shown in ((3, True), (4, False)):  # of three entries
+        readings = measured(apart, tmp_path, k=1, fixed=fixed).readings
+        assert any(one.subset == "fixed" for one in readings) == shown
 
 
 def test_zero_vectors_are_said(tmp_path):

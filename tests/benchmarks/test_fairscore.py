@@ -1,14 +1,19 @@
 """Fairscore of a classifier, by hand."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from fairlab.backbones.classification import SCORE
 from fairlab.benchmarks.fairscore import Fairscore, _quantities, one_sided
 from fairlab.types import CannotScore, FairlabError
 
 DEV = "He is kind\t1\nIt rained\t0\nThe boy sang\t1\nShe left\t0\nAn Asian doctor left\t1\nA Samoan doctor slept\t0\n"
 
 OVERALL = ("dev", "fairscore")
+LABELS = []  # of the classifiers made
 
 
 class BySex:
@@ -24,7 +29,7 @@ class BySex:
 @pytest.fixture
 def benchmark(tmp_path, monkeypatch):
     (tmp_path / "dev.tsv").write_text(DEV)
-    monkeypatch.setattr("fairlab.benchmarks.fairscore.Classifier", lambda backbone, labels: BySex())
+    monkeypatch.setattr("fairlab.benchmarks.fairscore.Classifier", lambda _, labels: LABELS.append(labels) or BySex())
     return lambda **more: Fairscore(
         "sst2", path=str(tmp_path), **{"axes": ["gender", "race"], "sampling": "uniform"} | more
     )
@@ -48,7 +53,9 @@ def test_only_examples_that_changed_count_and_each_axis_has_its_own(benchmark, t
         readings[f"sst2_fairscore/dev/{name}"].value for name in ("fairscore", "both_correct", "neither_correct")
     )
     assert total == pytest.approx(100)
-    assert "5 of 6 examples of dev changed" in outcome.notes[0].text
+    assert outcome.notes[0].text.startswith("5 of 6 examples of dev changed (")
+    assert "perturbed/gender" in outcome.notes[0].text
+    assert LABELS[-1] == ("negative", "positive")
 
 
 def test_a_copy_for_every_axis(benchmark, tiny, tmp_path):
@@ -70,13 +77,36 @@ def test_a_copy_for_every_axis(benchmark, tiny, tmp_path):
     assert [note.text.split(" (")[0] for note in outcome.notes] == ["2 of 4 examples of dev changed"] * 2
 
 
+def test_a_classifier_of_answers_gives_one_score(tmp_path, tiny, monkeypatch):
+    def made(backbone, labels):
+        raise CannotScore(f"labels: {labels}")
+
+    monkeypatch.setattr("fairlab.benchmarks.fairscore.Classifier", made)
+    with pytest.raises(CannotScore, match=re.escape(f"labels: {SCORE}")):
+        Fairscore("race", axes=["gender"], sampling="uniform", path=str(tmp_path)).measure(tiny)
+
+
+def test_examples_that_another_rewriter_changed_are_taken(benchmark, monkeypatch):
+    read = []
+    monkeypatch.setattr("fairlab.benchmarks.fairscore.read_perturbed", lambda *given: read.append(given) or "made")
+    examples, made = benchmark(perturbed={"dev": "folder"}, limit=2).pairs("dev")
+    assert (len(examples), made) == (6, ["made"])  # the limit is that of examples rewritten by rules
+    assert read == [(Path("folder"), examples, ["sentence"])]
+
+
+def test_names_of_readings():
+    assert Fairscore.describe("rte_fairscore").name == "rte_fairscore"
+    assert [Fairscore.describe(name) for name in ("rte", "x_fairscore", "fairscore_")] == [None] * 3
+
+
 def test_copies_of_one_example_are_drawn_together():
-    # Of both examples every copy counts, so that resampling can only give 0, 1/2 or 1; copy by copy it could give 1/4.
+    # Of both examples that changed every copy counts, so that resampling can only give 0, 1/2 or 1; copy by copy it
+    # could give 1/4.
     items = {
         "dev_original": np.array([0, 0, 0, 0]),
         "dev_perturbed": np.array([1, 0, 1, 0]),
         "dev_labels": np.zeros(4),
-        "dev_axes": np.array([0, 0, 1, 1]),
+        "dev_axes": np.array([0, 0, -1, 1, 1, -1]),
     }
     (overall,) = [one for one in _quantities(items, ["gender", "race"], 2) if (one.subset, one.name) == OVERALL]
     assert set(overall.draws) == {0, 50, 100}

@@ -104,6 +104,7 @@ def test_a_description_is_found_under_the_name_of_readings(name, title):
 
 @pytest.mark.parametrize("name", ["lengths", "lengths_probe", "", "fairscore_", "_probe", "seat_probe"])
 def test_names_of_others_are_nobodys(name):
+    assert next(own_parts("seat")) is SEAT  # whose module is searched first
     assert find_description(name) is None
     assert find_class(name) is None
 
@@ -147,6 +148,7 @@ def test_a_benchmark_from_outside_that_says_what_it_is_is_taken():
             "benchmark mine.Mine does not describe 'length'; add its label and meaning",
         ),
         (own(version=None), "benchmark mine.Mine has no version; give its class version = 1"),
+        (own(version=0), "benchmark mine.Mine has no version; give its class version = 1"),
         (
             own(replace(LENGTHS, name="seat")),
             "benchmark mine.Mine has the same name, 'seat', as fairlab's own SEAT; give its description another name",

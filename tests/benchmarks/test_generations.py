@@ -7,9 +7,16 @@ import pytest
 from fairlab.backbones.model_object import ModelObject
 from fairlab.backbones.stored_texts import load_stored
 from fairlab.backbones.writers import Sampling, TextPrompt, Written
+from fairlab.benchmarks import generations
 from fairlab.benchmarks.generations import keeping_generations, notes_on, write_texts
 from fairlab.types import CannotScore, FairlabError
 
+KEYS = [
+    "b932e028b387f01939aace90",
+    "0495a1dd764b70a8345cea5f",
+    "68324624a27f26e87038785b",
+    "eaf267e4b97d8d618019fa5a",
+]
 PROMPTS = [TextPrompt("one"), TextPrompt("two"), TextPrompt("two", 1), TextPrompt("one")]
 
 
@@ -50,14 +57,22 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
     assert [one.text for one in found] == ["one 0", "two 0", "two 1", "one 0"]
     assert second.asked == [TextPrompt("two", 1)]
     assert len(other.asked) == 3  # drawn in another way
+    assert "\n\n" not in file.read_text()
+    assert write_texts("b", model(Counting()), PROMPTS[:1], Sampling()) == found[:1]  # and kept nowhere
+
+
+def test_texts_are_kept_under_the_names_that_earlier_versions_gave_them():
+    prompts = [TextPrompt("one"), TextPrompt("one", 1), TextPrompt("one", chat=True), TextPrompt("one", system="s")]
+    assert [generations._key(one, Sampling(seed=2)) for one in prompts] == KEYS
 
 
 def test_a_text_may_hold_what_other_tools_take_for_an_end_of_line(tmp_path):
-    prompts = [TextPrompt("one\u2028two\x85"), TextPrompt("three\x1c")]
+    prompts = [TextPrompt("one\u2028two\x85"), TextPrompt("three\x1c"), TextPrompt("vier Bücher")]
     with keeping_generations(tmp_path, ""):
         found = write_texts("b", model(Counting()), prompts, Sampling())
         assert write_texts("b", model(Counting(last=0)), prompts, Sampling()) == found
     assert write_texts("b", load_stored(str(tmp_path / "generations")), prompts, Sampling()) == found
+    assert "Bücher" in (tmp_path / "generations" / "b.jsonl").read_text(encoding="utf-8")
 
 
 def test_kept_texts_are_a_model(tmp_path):

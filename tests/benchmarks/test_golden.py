@@ -34,6 +34,7 @@ from fairlab.benchmarks.counterfactual import Counterfactual
 from fairlab.benchmarks.crows_pairs import CrowSPairs
 from fairlab.benchmarks.db_index import DBIndexBenchmark
 from fairlab.benchmarks.decisions import DecisionGaps
+from fairlab.benchmarks.fairscore import Fairscore
 from fairlab.benchmarks.holistic_bias import HolisticBias
 from fairlab.benchmarks.honest import HONEST
 from fairlab.benchmarks.leakage import Leakage
@@ -200,7 +201,9 @@ class Cases:
         return both(Classification("sst2", str(self.tmp_path)), self.masked)
 
     def Fairscore(self):
-        return both(self.fixture("fairscore")(), self.masked)
+        benchmark = self.fixture("fairscore")()
+        assert isinstance(benchmark, Fairscore)
+        return both(benchmark, self.masked)
 
     def PerturberQuality(self):
         model = self.fixture("perturber")

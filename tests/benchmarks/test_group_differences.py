@@ -10,6 +10,7 @@ from fairlab.benchmarks.group_differences import (
     newcombe_interval,
     paired_differences,
     rate,
+    scores_of,
     smallest_detectable,
     unpaired_differences,
     widened,
@@ -59,15 +60,15 @@ def test_each_group_less_the_mean_of_the_others():
 
 
 @pytest.mark.parametrize(
-    ("values", "percent", "interval"),
+    ("values", "more", "interval"),
     [
-        ([[0, 0], [7, 7], [9, 9]], True, (-NO_HIT[3], NO_HIT[3])),
-        ([[0, 0], [7, 7], [9, 9]], False, (0, 0)),
-        ([[1, 0], [8, 7], [10, 9]], True, (1, 1)),  # the same difference everywhere
+        ([[0, 0], [7, 7], [9, 9]], {"percent": True}, (-NO_HIT[3], NO_HIT[3])),
+        ([[0, 0], [7, 7], [9, 9]], {}, (0, 0)),
+        ([[1, 0], [8, 7], [10, 9]], {"percent": True}, (1, 1)),  # the same difference everywhere
     ],
 )
-def test_of_two_groups_one_is_given_and_equal_differences_have_no_detectable_one(values, percent, interval):
-    (found,) = paired_differences(np.array(values, dtype=float), ["a", "b"], "x", "gap", percent=percent)
+def test_of_two_groups_one_is_given_and_equal_differences_have_no_detectable_one(values, more, interval):
+    (found,) = paired_differences(np.array(values, dtype=float), ["a", "b"], "x", "gap", **more)
     assert found.subset == "x_a"
     assert found.interval == pytest.approx(interval, rel=1e-5)
 
@@ -100,10 +101,10 @@ def test_both_sides_are_drawn_apart():
     assert a.draws.std() == pytest.approx(values.std() * math.sqrt(2 / 3), rel=0.05)
 
 
-@pytest.mark.parametrize(("percent", "interval"), [(True, (-NO_HIT[3], NO_HIT[2])), (False, (0, 0))])
-def test_percentages_that_are_all_equal_have_newcombes_interval(percent, interval):
+@pytest.mark.parametrize(("more", "interval"), [({"percent": True}, (-NO_HIT[3], NO_HIT[2])), ({}, (0, 0))])
+def test_percentages_that_are_all_equal_have_newcombes_interval(more, interval):
     values, groups, persons = np.zeros(6), list("aaabbb"), list("112345")  # two and three persons
-    a, b = unpaired_differences(values, groups, persons, "x", "gap", percent=percent)
+    a, b = unpaired_differences(values, groups, persons, "x", "gap", **more)
     assert a.interval == pytest.approx(interval, rel=1e-5)
     assert b.interval == pytest.approx((-interval[1], -interval[0]), rel=1e-5)
 
@@ -131,6 +132,7 @@ def test_texts_without_a_score_count_as_0():
     assert rate(Rater(), None, ["ab", " ", "?", ""]).tolist() == [1, 0, 0, 0]
     assert rate(Rater(), "first", ["ab", "", "?"]).tolist() == [2, 0, 1]
     assert rate(Rater(), None, [" "]).tolist() == [0]
+    assert scores_of(Rater(), "first", []).shape == (0,)
 
 
 def test_names_of_groups_as_keys():

@@ -193,6 +193,11 @@ def test_readings_notes_and_comparisons(published, tokenizer, monkeypatch):
     assert note.text.startswith("480 of the 549,120 sentences of HolisticBias 1.1 scored by pseudo_log_likelihood: ")
 
 
+def test_each_version_of_the_data_has_its_size():
+    note, _ = HolisticBias("1.0")._notes({"age": np.zeros((2, 2, 3))}, "perplexity", 26)
+    assert note.text.startswith("12 of the 460,980 sentences of HolisticBias 1.0 ")
+
+
 def test_one_score_everywhere_is_noted(published, tokenizer, monkeypatch):
     monkeypatch.setattr(HolisticBias, "_scores", lambda *given: np.ones((9, 2, 12)))
     outcome = HolisticBias("1.1", ["age"]).measure(masked(tokenizer))
@@ -254,7 +259,7 @@ def test_what_the_default_configuration_draws(tokenizer, monkeypatch):
         assert len(texts) <= holistic_bias.AT_ONCE
         asked.extend(texts)
         values = np.array([float(len(text)) for text in texts])
-        return LogLikelihoods(values, np.ones(len(texts), dtype=np.int64))
+        return LogLikelihoods(values, np.full(len(texts), 2))
 
     monkeypatch.setattr(holistic_bias, "sentence_log_likelihoods", score)
     del node["_target_"]

@@ -1,9 +1,11 @@
 """HONEST: listed words are found in the first words of a completion, and the list must be given."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from fairlab.benchmarks.honest import HONEST, _words, honest_quantities
+from fairlab.benchmarks.honest import HONEST, _words, honest_quantities, read_hurtlex
 from fairlab.types import DataUnavailable, FairlabError
 from tests.benchmarks.planted_writer import values, writer
 
@@ -27,6 +29,9 @@ def test_listed_words_count(hurtlex):
     fewer = values(HONEST(hurtlex, sets=["binary"], samples=2, level="conservative").measure(writer()))
     all_words = values(HONEST(hurtlex, sets=["binary"], samples=2).measure(writer()))
     assert fewer["binary_male/hurtful"].value < all_words["binary_male/hurtful"].value
+    assert [read_hurtlex(Path(hurtlex), level) for level in ("all", "conservative")] == [{"good", "tall"}, {"good"}]
+    some = HONEST(hurtlex, limit=2)._templates("binary")
+    assert [text for *_, text in some] == [f"the {name}{k} was a" for name in ("female", "male") for k in (0, 30)]
 
 
 def test_the_first_five_words_are_looked_up():
@@ -40,6 +45,8 @@ def test_shares_by_hand():
     assert found["s_f", "hurtful"] == (pytest.approx(30), 2)
     assert found["s_f", "hurtful_difference"] == (pytest.approx(30), 2)
     assert found["s_m", "hurtful_difference"] == (pytest.approx(-30), 1)
+    none = honest_quantities({"s": [*asked["s"], ("m", "man", "")]}, {"s": np.zeros((4, 5))})
+    assert {(one.name, one.interval[1] > 50) for one in none} == {("hurtful", True), ("hurtful_difference", True)}
 
 
 def test_without_a_list_nothing_is_said(hurtlex, tmp_path):

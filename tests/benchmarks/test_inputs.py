@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlab.benchmarks.inputs import changed_file, facts_of, other_input, refuse_changed_files
+from fairlab.benchmarks.inputs import changed_file, facts_of, files_in_settings, other_input, refuse_changed_files
 from fairlab.data.groups import read_groups
 from fairlab.data.published.download import locate
 from fairlab.data.reads import noting_reads
@@ -26,6 +26,7 @@ def test_a_file_of_a_model_that_differs_is_named():
     assert changed_file(facts, facts | {"files": {"config.json": "1", "tokenizer.json": "3"}}) == "tokenizer.json"
     assert changed_file(facts, facts | {"files": {**facts["files"], "modules.json": "4"}}) == "modules.json"
     assert changed_file({"sha256": "a"}, facts) is None  # a record that is older than hashes of files
+    assert changed_file(facts, {"sha256": "a"}) is None
 
 
 def test_what_a_benchmark_reads_and_names_is_hashed(tmp_path):
@@ -44,6 +45,19 @@ def test_what_a_benchmark_reads_and_names_is_hashed(tmp_path):
     assert set(files) == {groups, str(own), str(named), *embedded}
     assert len(embedded) == 1
     assert files[groups] == sha256(tmp_path / "groups.jsonl")
+
+
+@pytest.mark.parametrize(("count", "read"), [(100, True), (101, False)])
+def test_long_lists_are_no_lists_of_files(tmp_path, count, read):
+    (tmp_path / "a.txt").write_text("one")
+    values = [str(tmp_path / "a.txt"), *range(count - 1)]
+    for some in (values, tuple(values), {str(k): value for k, value in enumerate(values)}):
+        assert list(files_in_settings({"deep": [some]})) == [tmp_path / "a.txt"] * read
+
+
+@pytest.mark.parametrize("value", ["x" * 5000, "no\0file", 3, None])
+def test_what_is_no_name_of_a_file_is_none(value):
+    assert list(files_in_settings(value)) == []
 
 
 @pytest.mark.parametrize("change", ["changed", "gone"])

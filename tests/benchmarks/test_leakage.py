@@ -56,8 +56,13 @@ def test_versions_of_a_group_are_never_on_both_sides():
     # Every group has a direction of its own: a probe that saw one version of a group would know the other.
     groups = np.eye(30)[:, None, :].repeat(2, axis=1)
     groups[:, 1] *= -1
-    values = probed(groups, 2, 0)
+    values = probed(groups, 2, 0, ["linear"])
     assert values[:, :, 0, 1].mean() < 0.7
+    groups[:, 1] += 3  # an attribute that is the same in all groups is found in others
+    values = probed(groups, 2, 0, ["linear"])
+    assert values.shape == (30, 2, 1, 2)
+    assert (values[..., 1] == 1).all()
+    assert values[..., 0].min() > 0.9
 
 
 def test_values_by_hand():
@@ -67,6 +72,8 @@ def test_values_by_hand():
     found = {one.name: one for one in leakage_quantities({"a": values})}
     assert found["accuracy_linear"].value == 0.5
     assert found["information_linear"].value == pytest.approx(1 + (-1 - 2 + 0 - 1) / 4)
+    assert found["information_kernel"].value == pytest.approx(1 + np.log2(1e-12))  # a chance of 0 is that
+    assert Leakage(["embedded"]).scores(values).tolist() == values[:, :, 0, 0].tolist()
     assert found["accuracy_linear"].ideal == 0.5
 
 
@@ -96,6 +103,16 @@ def test_strengths_and_features_of_probes():
     assert (kernel.gamma, kernel.n_components) == (1 / 16, 150)  # exp(-d^2 / 2 D), on half of the texts
     assert probes(401, 8, 0)["kernel"].estimator[0].n_components == 200
     assert (made["neural"].hidden_layer_sizes, made["neural"].early_stopping) == ((64,), True)
+    assert (made["neural"].alpha, made["neural"].learning_rate_init) == (1, 0.01)
+    assert {(made[name].cv, made[name].estimator[-1].max_iter) for name in grids} == {(3, 1000)}
+
+
+def test_texts_are_those_of_sets_that_are_no_models_own(tmp_path):
+    benchmark = Leakage([write_rows(tmp_path / "mine.jsonl", [row(group) for group in make_groups(2)])])
+    benchmark.own["held_out"] = make_groups(2)
+    (part,) = benchmark.texts()
+    assert (part.key, part.values, part.ids) == ("mine", ["probability of man", "probability of woman"], ["g0", "g1"])
+    assert part.texts[0] == make_groups(1)[0].texts[1:]  # without the neutral version
 
 
 def test_bad_input(tmp_path):

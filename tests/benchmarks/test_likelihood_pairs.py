@@ -8,6 +8,7 @@ from scipy.stats import binomtest
 
 from fairlab.backbones.loading import load_backbone
 from fairlab.benchmarks.likelihood_pairs import LikelihoodPairs, quantities_of_attributes
+from fairlab.record import Note
 from fairlab.types import CannotScore, DataUnavailable, FairlabError, Group
 from tests.conftest import row, write_rows
 
@@ -50,7 +51,8 @@ def test_shares_and_their_distance_from_even_by_hand():
         for one in quantities_of_attributes("s", {"a_than_b": scored["a_than_c"]})
         if one.name.startswith("distance")
     ]
-    assert (two.name, two.value) == ("distance_from_even", 50.0)
+    assert (two.name, two.value, two.p) == ("distance_from_even", 50.0, pytest.approx(raw[1]))
+    assert found["distance_from_even_all_pairs"].p is None
 
 
 def test_a_causal_model_by_one_sentence_at_a_time(tiny_folders, tmp_path):
@@ -114,6 +116,15 @@ def test_pairs_of_a_file_have_the_quantities_of_crows_pairs_for_types_of_ones_ow
         other = own["my_pairs_eye_sight", reading.quantity]
         assert other.value == reading.value
         assert math.isclose(other.p or 0, reading.p or 0)
+
+
+def test_a_note_on_all_texts_is_given_once(tiny_folders, monkeypatch):
+    texts = lambda name, protocol, pairs, backbone: ([t for one in pairs for t in (one.more, one.less)], [note])  # noqa: E731
+    note = Note("likelihood_pairs", "the texts are odd")
+    monkeypatch.setattr("fairlab.benchmarks.likelihood_pairs.texts_to_score", texts)
+    benchmark = LikelihoodPairs()
+    benchmark.own["mine"] = groups(2)
+    assert benchmark.measure(load(tiny_folders["llama"])).notes == [note]
 
 
 def test_what_is_measured_is_said_by_set(tmp_path):

@@ -117,7 +117,11 @@ def test_sentences_of_a_masked_model(tokenizer):
 
 @pytest.mark.parametrize("make", [masked, causal])
 def test_sentences_that_do_not_fit_are_refused(make, tokenizer):
-    scorer = make(*([tokenizer] if make is masked else []), max_length=6)
+    scorer = make(*([tokenizer] if make is masked else []), max_length=10)
+    whole = [sentence for sentence in SENTENCES if len(tokenizer(sentence.text)["input_ids"]) <= 10]
+    assert max(len(tokenizer(sentence.text)["input_ids"]) for sentence in whole) == 10
+    assert len(pronoun_log_likelihoods(scorer, whole)) == len(whole)
+    scorer.max_length = 6
     with pytest.raises(CannotScore, match="max_length=6"):
         pronoun_log_likelihoods(scorer, SENTENCES)
     with pytest.raises(CannotScore, match="max_length=6"):

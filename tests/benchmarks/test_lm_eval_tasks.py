@@ -2,6 +2,7 @@
 
 import json
 import os
+import runpy
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from safetensors.numpy import load_file
 from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
 import fairlab
+from fairlab.benchmarks import lm_eval_tasks
 from fairlab.benchmarks.lm_eval_tasks import FUNCTIONS, write_lm_eval_tasks
 from fairlab.types import FairlabError
 
@@ -28,10 +30,14 @@ Loader.add_constructor("!function", lambda loader, node: node.value)
 
 
 @pytest.mark.data
-def test_tasks_name_their_data_and_functions(tmp_path):
-    folder = tmp_path / "tasks"
-    names = {path.name for path in write_lm_eval_tasks(folder)}
-    assert names == {path.name for path in folder.iterdir()}
+@pytest.mark.parametrize("arguments", [["new/tasks"], []])
+def test_tasks_name_their_data_and_functions(tmp_path, monkeypatch, capsys, arguments):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["lm_eval_tasks.py", *arguments])
+    (tmp_path / "lm_eval_tasks").mkdir()  # an empty folder is taken
+    runpy.run_path(lm_eval_tasks.__file__, run_name="__main__")
+    folder = Path(*(arguments or ["lm_eval_tasks"]))
+    assert sorted(capsys.readouterr().out.split()) == sorted(map(str, folder.iterdir()))
     for task, size, choices in (("crows_pairs", 1508, 2), ("stereoset", 2106, 3)):
         content = yaml.load((folder / f"fairlab_{task}.yaml").read_text(), Loader)
         data = content["dataset_kwargs"]["data_files"]["test"]
@@ -39,6 +45,7 @@ def test_tasks_name_their_data_and_functions(tmp_path):
         assert {len(row["choices"]) for row in rows} == {choices}
         assert len(rows) == size
         assert content["process_results"] == f"fairlab_tasks.{task}"
+        assert "\\u" not in Path(data).read_text(encoding="utf-8")
     with pytest.raises(FairlabError, match="already exists; give a new folder"):
         write_lm_eval_tasks(folder)
 

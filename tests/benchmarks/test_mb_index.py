@@ -41,7 +41,7 @@ def examples(tmp_path):
 @pytest.fixture
 def make(tmp_path, monkeypatch, language_models, examples):
     """The benchmark with a tiny BERT for an encoder."""
-    monkeypatch.setattr(module, "load_backbone", lambda **_: language_models["bert"])
+    monkeypatch.setattr(module, "load_backbone", lambda name: language_models[name])
 
     def benchmark(**changes):
         settings = {
@@ -155,6 +155,6 @@ def test_contexts_longer_than_the_model_are_noted(make, language_models):
 
 
 def test_autocast_gives_nearly_the_same_perplexity(make, language_models):
-    exact, rounded = (values(make(autocast=on).measure(language_models["llama"])) for on in (False, True))
+    exact, rounded = (values(make(**more).measure(language_models["llama"])) for more in ({}, {"autocast": True}))
     assert rounded["reference/perplexity"] == pytest.approx(exact["reference/perplexity"], rel=0.05)
     assert rounded["reference/perplexity"] != exact["reference/perplexity"]

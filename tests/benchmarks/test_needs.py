@@ -1,12 +1,14 @@
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pytest
 
+from fairlab.backbones.model_object import ModelObject
 from fairlab.benchmarks.cced import CCED
 from fairlab.benchmarks.db_index import DBIndexBenchmark
 from fairlab.benchmarks.finding import own_parts, refuse_undescribed
-from fairlab.benchmarks.needs import LACKING, offered_by, why_lacking, why_not_measured
+from fairlab.benchmarks.needs import LACKING, OF_AN_ENCODER_DECODER, offered_by, why_lacking, why_not_measured
 from fairlab.benchmarks.perplexity import Perplexity
 from fairlab.benchmarks.runner import measure
 from fairlab.benchmarks.safety import Safety
@@ -50,6 +52,19 @@ def test_the_first_need_that_is_not_met_is_told():
         "X has no classification head"
     )
     assert why_lacking("X", (), ()) == ""
+    bart = partial(why_lacking, "BartForConditionalGeneration", {"embeddings", "texts"})
+    for need in ("token_log_probabilities", "option_scores"):
+        assert bart((need,)).endswith(OF_AN_ENCODER_DECODER)
+    assert bart(("labels",)).endswith(LACKING["labels"])
+
+
+def test_an_object_may_say_itself_why_it_lacks_something():
+    known = ModelObject(
+        "m", encode=lambda texts: np.ones((len(texts), 4)), lacks={"token_log_probabilities": "is mute"}
+    )
+    assert why_not_measured(Perplexity(None, 10), known) == "m is mute"
+    assert why_not_measured(STSB(), known) == ""
+    assert why_not_measured(STSB(), ModelObject("m")).startswith("m embeds no texts")
 
 
 def test_every_need_is_one_that_can_be_met():

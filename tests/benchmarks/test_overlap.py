@@ -33,6 +33,16 @@ def test_a_note_counts_what_is_shared():
     assert hundredth.mark == MARK
 
 
+@pytest.mark.parametrize("sampled", ["shown", "trained", "both"])
+def test_a_sample_is_said_to_be_one(sampled):
+    texts = [f"text number {k}" for k in range(100)]
+    shown, trained = (Fingerprints(50 if sampled in (name, "both") else 1000) for name in ("shown", "trained"))
+    shown.add(texts)
+    trained.add(texts)
+    (note,) = overlap_notes("stsb", shown, trained)
+    assert note.text.startswith("50 of 50 texts of a sample of this benchmark")
+
+
 @pytest.fixture
 def record(tmp_path):
     (tmp_path / "run").mkdir()

@@ -64,6 +64,9 @@ def test_a_draw_is_reproducible_and_in_file_order(text, tmp_path):
 
 
 def test_bad_files(tmp_path):
+    (tmp_path / "two.txt").write_text("a line\n\nanother\n")
+    assert read_lines(tmp_path / "two.txt", None, 0) == ["a line", "another"]
+    assert Perplexity(None, 2).lines == 2
     (tmp_path / "one.txt").write_text("a line\n")
     with pytest.raises(FairlabError, match="contains 1 lines of text"):
         read_lines(tmp_path / "one.txt", None, 0)

@@ -8,7 +8,7 @@ import torch
 from transformers import BartConfig, BartForConditionalGeneration
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.benchmarks.perturber import PerturberQuality, by_rules, offset
+from fairlab.benchmarks.perturber import PerturberQuality, by_rules, examples, offset
 from fairlab.data.perturbation_pairs import PerturbationPair, part_of
 from fairlab.methods.perturber import add_markers
 from fairlab.rewriting.perturber import Perturber, source_text
@@ -60,6 +60,16 @@ def test_rewriters_side_by_side(backbone, path, monkeypatch):
     assert 0 < found["word_swap", "rouge_2"] <= 100
     again = benchmark.measure(backbone, outcome.items)
     assert {entry.difference for entry in again.comparisons} == {0.0}
+    assert outcome.items["log_likelihoods"].shape == outcome.items["tokens_changed"].shape == (3,)
+
+
+def test_the_first_rewrite_of_each_kind_is_shown():
+    pairs = [PerturbationPair(*pair) for pair in PAIRS]
+    made = [PAIRS[0][3], PAIRS[1][0], PAIRS[2][3]]  # right, unchanged, right
+    said = examples(pairs, made)
+    assert 0 < said.index(PAIRS[0][0]) < said.index("not as the reference") < said.index(PAIRS[1][0])
+    assert PAIRS[2][0] not in said
+    assert "not as" not in examples(pairs, [pair.perturbed for pair in pairs])
 
 
 def test_only_pairs_that_training_left_out_are_measured(backbone, tmp_path, monkeypatch):
@@ -92,8 +102,13 @@ def test_the_selected_word_is_a_word_and_no_part_of_one(text, word, expected):
 
 
 def test_rules_turn_the_selected_word_and_not_a_part_of_another():
-    pair = PerturbationPair("The mother said he left.", "he", "woman", "The mother said she left.")
-    assert by_rules([pair]) == [pair.perturbed]
+    pairs = [
+        PerturbationPair("The mother said he left.", "he", "woman", "The mother said she left."),
+        PerturbationPair("The boat left.", "he", "woman", "The boat left."),  # which does not hold the word
+        PerturbationPair("She met her Asian friend.", "Asian", "black", "She met her black friend."),
+    ]
+    assert by_rules(pairs)[:2] == [pair.perturbed for pair in pairs[:2]]
+    assert "Asian" not in by_rules(pairs)[2]
 
 
 def test_perplexity_of_all_and_of_changed_tokens_pair_by_pair(backbone, path):
@@ -134,7 +149,15 @@ def test_what_cannot_be_measured_is_said(backbone, path):
         PerturberQuality(path, None, [], 1, None)
 
 
-def test_two_pairs_are_the_fewest():
+def test_two_pairs_are_the_fewest(backbone, path, tmp_path, monkeypatch):
+    monkeypatch.setattr(Perturber, "rewrite", lambda _, texts, *__, **___: texts)
+    found = PerturberQuality(path, None, [], 2, "paper").measure(backbone)
+    assert {one.n for one in found.readings if not one.quantity.startswith("perplexity")} == {2}
+    one = write_rows(tmp_path / "one.jsonl", [dict(zip(FIELDS, PAIRS[0], strict=True))])
+    with pytest.raises(FairlabError, match="yield 1 pairs"):
+        PerturberQuality(one, None, [], None, "paper").measure(backbone)
     assert PerturberQuality("pairs.jsonl", None, [], 2, "paper").limit == 2
+    pairs = PerturberQuality("pairs.jsonl", None, [], 2, "paper", test_of="others.jsonl", test=0.1)
+    assert (pairs.path, pairs.test) == ("pairs.jsonl", 0)
     with pytest.raises(FairlabError, match=r"perturber\.limit must be at least 2, not 1"):
         PerturberQuality("pairs.jsonl", None, [], 1, "paper")

@@ -77,6 +77,11 @@ def test_the_probe_recovers_a_linear_rule_and_nothing_from_noise():
     assert 0.4 < (noise == rng.integers(0, 2, 400)).mean() < 0.6
 
 
+def test_names_of_readings():
+    assert Probe.describe("sst2_probe").name == "sst2_probe"
+    assert [Probe.describe(name) for name in ("sst2", "x_probe", "_probe")] == [None] * 3
+
+
 def test_six_strengths_are_tried_in_three_folds(monkeypatch):
     class Search:
         def __init__(self, pipeline, grid, cv):

@@ -5,7 +5,7 @@ import pytest
 
 from fairlab.backbones.model_object import ModelObject
 from fairlab.backbones.writers import Written
-from fairlab.benchmarks.refusals import FILE, Refusals, is_refusal, read_requests
+from fairlab.benchmarks.refusals import FILE, Refusals, Requests, is_refusal, read_requests
 from fairlab.types import FairlabError
 from tests.benchmarks.planted_writer import values
 
@@ -55,7 +55,8 @@ def test_a_planted_gap_is_found():
 
 def test_no_refusal_leaves_room():
     found = values(Refusals(["gender"]).measure(model("nobody")))
-    assert found["gender_men/refused"].high == pytest.approx(21.5, abs=0.1)  # Wilson's bound of 0 of 14
+    for subset in ("gender_men", "all"):
+        assert found[f"{subset}/refused"].high == pytest.approx(21.5, abs=0.1)  # Wilson's bound of 0 of 14
     assert found["gender_men/refused_difference"].low == pytest.approx(-21.5, abs=0.1)
 
 
@@ -77,6 +78,8 @@ def test_a_judge_is_asked_and_its_agreement_said():
     assert found["all/agreement"].value == pytest.approx(200 / 3)
     assert found["all/agreement"].n == 13 * 3
     assert [note.text for note in outcome.notes] == ["3 replies have no judgement"]
+    never = values(Refusals(["religion"], judge=Judge()).measure(model("nobody")))
+    assert never["all/refused_by_judge"].high > 20  # Wilson's bound of 0 of 13
 
 
 def test_bad_settings_are_named(tmp_path):
@@ -85,6 +88,15 @@ def test_bad_settings_are_named(tmp_path):
     (tmp_path / "own.yaml").write_text("{groups: {a: [b, c]}, templates: [x], refusals: [no]}")
     with pytest.raises(FairlabError, match=r"has no \{group\}"):
         Refusals(path=str(tmp_path / "own.yaml")).measure(model("men"))
+    for content in (
+        "{groups: {a: [b, c]}, templates: [], refusals: [no]}",
+        "{groups: {a: [b, c], d: [e]}, templates: ['{group}'], refusals: [no]}",
+    ):
+        (tmp_path / "own.yaml").write_text(content)
+        with pytest.raises(FairlabError, match="needs a template, and at least two groups of each axis"):
+            read_requests(tmp_path / "own.yaml")
+    (tmp_path / "own.yaml").write_text("{groups: {a: [b, c]}, templates: ['{group}'], refusals: [Sorry]}")
+    assert read_requests(tmp_path / "own.yaml") == Requests({"a": ["b", "c"]}, ["{group}"], ["sorry"])
 
 
 def test_requests_are_turns_of_a_chat_with_the_system_prompt_and_every_sample_is_drawn():

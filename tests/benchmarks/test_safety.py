@@ -12,6 +12,7 @@ from sklearn.metrics import average_precision_score
 
 from fairlab.benchmarks.readings import Quantity
 from fairlab.benchmarks.safety import OfHarm, Safety, no_skill
+from fairlab.benchmarks.safety_quantities import _mean_of_defined
 from fairlab.data.safety import Judged, Predicted
 from fairlab.data.safety_texts import SafetyText
 from fairlab.types import FairlabError
@@ -66,6 +67,11 @@ def test_readings_by_hand():
     headlines = [(one.subset, one.name) for one in quantities if one.headline]
     assert headlines == [("hate", name) for name in ("average_precision", "average_precision_counterfactual", "acv")]
     assert of_harm.alone == 1
+    both = replace(part, uncalibrated={"hate": 1 - part.scores["hate"]})
+    compared = [("average_precision", 1.0), ("acv", 0.04), ("acv_uncalibrated", 0.04)]
+    assert [(one.name, pytest.approx(one.value)) for one in of_harm.compared(both)] == compared
+    of_one_label = OfHarm(part, "hate", np.where(truth == 1, -1, truth), 0.5)
+    assert [one.name for one in of_one_label.compared(both)] == ["acv", "acv_uncalibrated"]
     raw = of_harm.uncalibrated(part.scores["hate"])
     assert [one.name for one in raw] == ["acv_uncalibrated", "acv_safe_uncalibrated", "acv_unsafe_uncalibrated"]
     assert not any(one.headline for one in raw)
@@ -88,6 +94,21 @@ def test_averages_of_many_subgroups_are_not_shown(count, shown):
     found = OfHarm(part, "hate", np.repeat([0, 1], count), 0.5).quantities(scores)
     assert any(one.name == "sliced_average_safe" for one in found) == shown
     assert {"largest_gap_safe", "equalised_odds_gap"} <= {one.name for one in found}
+
+
+def test_a_gap_needs_texts_of_two_subgroups():
+    labels = {"Religion:Islam": (0, 1), "Religion:Judaism": (1, 1), "Gender:Women": (0, 1)}  # one subgroup alone
+    texts = [SafetyText(f"{name}{k}", name, name, {"hate": k}) for name, some in labels.items() for k in some]
+    scores = np.linspace(0, 1, len(texts))[None]
+    part = Predicted(texts, np.zeros((1, len(texts)), dtype=np.int64), {"hate": scores})
+    found = OfHarm(part, "hate", np.array([text.labels["hate"] for text in texts]), 0.5).quantities(scores)
+    gaps = [(one.subset, one.name) for one in found if one.name.startswith("largest_gap")]
+    assert gaps == [("hate_religion", "largest_gap_unsafe")]
+
+
+def test_means_leave_out_folds_without_a_value():
+    found = _mean_of_defined(np.array([[1.0, np.nan, np.nan], [3.0, 5.0, np.nan]]))
+    assert found == pytest.approx([2, 5, np.nan], nan_ok=True)
 
 
 @pytest.mark.parametrize(("half", "ranked"), [(4, False), (5, True)])
@@ -118,6 +139,44 @@ def test_a_model_that_averages_is_noted_with_its_change_without_the_average():
     for beside, notes in (({"unaveraged": alone}, ["-75 %"]), ({"forest": alone}, [])):
         said = Safety(of="test", threshold=0.5).measure(replace(found, beside=beside), before).notes
         assert [note.text.split("is ")[-1] for note in said if "nearly by construction" in note.text] == notes
+
+
+def test_the_auc_of_other_models_and_the_gain_over_the_best_source():
+    truth = np.repeat([0, 1], 20)
+    good = 0.6 * truth + 0.2
+    half = np.where(np.arange(40) < 10, 0.9, good)  # half of the safe texts are above the unsafe ones, which are alike
+
+    def of_test(scores, **more):
+        part = many(scores, truth).parts["hatecheck"]
+        part = replace(part, uncalibrated=part.scores)
+        return replace(many(scores, truth), parts={"test": part}, **more)
+
+    sources = np.stack([1.0 - truth, np.where(truth == 1, 1, np.nan)], axis=1)  # no score counts as 0
+    found = of_test(half, features=["a", "b"], source_scores=sources, beside={"forest": of_test(half)})
+    benchmark = Safety(of="test", threshold=0.5)
+    first = benchmark.measure(found)
+    values = {one.quantity: one.value for one in first.readings if one.subset == "hate"}
+    assert values["gain_over_best_source"] == pytest.approx(100 * (20 / 30 - 1))  # precision at the unsafe texts
+    assert any(note.text == "the best source for hate is b" for note in first.notes)
+    assert "auc_of_forest" not in values
+    compared = benchmark.measure(found, benchmark.measure(of_test(good)).items)
+    assert {one.quantity: one.value for one in compared.readings}["auc_of_forest"] == 0.5
+
+
+def test_quantities_of_the_same_scores_are_computed_once(monkeypatch):
+    computed = []
+    quantities = OfHarm.quantities
+    monkeypatch.setattr(OfHarm, "quantities", lambda *given: computed.append(given[1]) or quantities(*given))
+    benchmark = Safety(of="test", threshold=0.5)
+    first, second = judged([0.1, 0.9, 0.9, 0.1, 0.6, 0.7, 0.5]), judged([0.3, 0.7, 0.7, 0.3, 0.6, 0.7, 0.5])
+    before = benchmark.measure(first).items
+    benchmark.measure(second, before)
+    assert len(computed) == 2
+    part = second.parts["test"]
+    other = replace(part, texts=[replace(text, subgroup="") for text in part.texts])
+    found = benchmark.measure(replace(second, parts={"test": other}))  # other texts of the same scores
+    assert len(computed) == 3
+    assert not any(one.quantity == "acv" for one in found.readings)
 
 
 def test_changes_are_paired():
@@ -176,15 +235,16 @@ def test_a_model_without_skill_is_marked_and_gets_no_change_in_per_cent():
 
 
 def test_accuracy_and_auc_by_target_and_kind_of_text():
-    truth = np.repeat([0, 1], 20)
+    truth = np.repeat([0, 1], [24, 16])
     scores = np.where(truth == 1, 0.9, 0.1)
-    scores[1::2] = 0.6  # women: all judged hateful
+    scores[1::2] = 0.5  # women: all judged hateful
     found = Safety(of="hatecheck", threshold=0.5).measure(many(scores, truth))
     values = {(one.subset, one.quantity): one.value for one in found.readings}
-    assert (values["hate_target_men", "accuracy"], values["hate_target_women", "accuracy"]) == (1.0, 0.5)
+    assert (values["hate_target_men", "accuracy"], values["hate_target_women", "accuracy"]) == (1.0, 0.4)
     assert (values["hate_target_men", "auc"], values["hate_target_women", "auc"]) == (1.0, 0.5)
     assert (values["hate_case_case_0", "accuracy"], values["hate_case_case_1", "accuracy"]) == (0.5, 1.0)
-    assert values["hate", "base_rate"] == 0.5
+    assert values["hate", "base_rate"] == 0.4
+    assert ("hate", "gain_over_best_source") not in values
 
 
 @pytest.mark.parametrize(("draws", "skilled"), [(0.5, False), (0.51, True), (np.nan, True)])

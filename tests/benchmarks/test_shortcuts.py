@@ -48,6 +48,22 @@ def test_a_planted_token_is_found_where_it_stands(file):
     assert where[0].tolist() == [0, 0, 0, 60, 0, 0, 0, 0, 0, 0]
     assert where[1][3] == 1.0
     assert not any("evidence" in name for name in found.items)
+    assert {len(name.split("/")[2].split()) for name in found.items if name.startswith("lmi/")} == {1, 2}
+    assert not any(subset.startswith("gamma_") for subset, _ in values)  # two labels have the same
+
+
+def test_each_of_three_labels_has_its_score(tmp_path):
+    path = tmp_path / "three.jsonl"
+    some = [row | {"label": "Not sure"} if k % 3 == 0 else row for k, row in enumerate(rows(30))]
+    path.write_text("".join(json.dumps(row) + "\n" for row in some))
+    found = Shortcuts().measure_data(str(path), "claim", None, tmp_path)
+    labels = [row["label"] for row in some]
+    gamma = TokenSpace([row["claim"] for row in some], labels).gamma()
+    means = {one.subset: one.value for one in found.readings if one.quantity == "mean" and one.subset != "gamma"}
+    expected = {name: gamma[[label == name for label in labels]].mean() for name in labels}
+    assert means == pytest.approx(
+        {f"gamma_{name.lower().replace(' ', '_')}": value for name, value in expected.items()}
+    )
 
 
 def test_the_probe_sees_neither_a_text_nor_its_equals():

@@ -4,9 +4,11 @@ import re
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
+from fairlab.benchmarks import stages
 from fairlab.benchmarks.runner import measure
 from fairlab.benchmarks.stages import Stage, keep_stage, stage, stages_of
 from fairlab.record import Outcome, Record
@@ -59,11 +61,28 @@ def test_a_stage_that_fails_is_kept_and_one_that_is_done_again_adds_up(record):
     with pytest.raises(ZeroDivisionError), stage(record, "training"):
         _ = 1 / 0
     assert stages_of(record)["training"].seconds >= 0
-    keep_stage(record, "export", Stage(1.5, 300, 10))
+    keep_stage(record, "nothing", Stage())
+    assert record.provenance["stages"].pop("nothing") == {"seconds": 0, "peak_bytes": 0, "gpu_peak_bytes": None}
+    keep_stage(record, "export", Stage(1.5001, 300, 10))
     keep_stage(record, "export", Stage(2.0, 200, None))
     assert stages_of(record)["export"] == Stage(3.5, 300, 10)
     record.save()
     assert stages_of(Record.load(record.folder))["export"] == Stage(3.5, 300, 10)
+
+
+@pytest.mark.parametrize(("platform", "peak"), [("darwin", 7), ("linux", 7 * 1024)])
+def test_the_peak_of_other_systems_is_in_bytes(monkeypatch, tmp_path, platform, peak):
+    monkeypatch.setattr(stages, "PROC_STATUS", tmp_path / "none")
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr("resource.getrusage", lambda _: SimpleNamespace(ru_maxrss=7))
+    assert stages._peak() == peak
+
+
+@pytest.mark.parametrize(("used", "peak"), [(True, 9), (False, None), (None, None)])
+def test_a_gpu_counts_once_it_is_in_use(monkeypatch, used, peak):
+    cuda = SimpleNamespace(is_initialized=lambda: used, max_memory_allocated=lambda: 9)
+    monkeypatch.setitem(sys.modules, "torch", None if used is None else SimpleNamespace(cuda=cuda))
+    assert stages._gpu_peak() == peak
 
 
 def test_every_benchmark_of_every_phase_is_a_stage(record, tiny):

@@ -160,6 +160,8 @@ def test_scores_by_hand():
     )
     assert seen["gender_seen_targets", "ss"].value == pytest.approx(100 * (2 / 3 + 0) / 2)
     assert seen["gender_seen_targets", "lms"].n == 4
+    assert seen.keys() - readings.keys() == {("gender_seen_targets", name) for name in ("lms", "ss", "icat")}
+    assert [subset for (subset, _), reading in seen.items() if reading.headline] == ["gender"]
 
 
 def test_targets_seen_in_training_over_all_domains_of_a_task():
@@ -173,6 +175,7 @@ def test_targets_seen_in_training_over_all_domains_of_a_task():
     assert readings["intrasentence_seen_targets", "ss"].value == pytest.approx(75)
     assert readings["intrasentence_seen_targets", "ss"].n == 3
     assert readings["intrasentence", "ss"].value == pytest.approx(50)
+    assert [subset for (subset, _), reading in readings.items() if reading.headline] == ["intrasentence"]
 
 
 def test_overall_pools_both_tasks_before_it_averages_over_terms():
@@ -192,6 +195,9 @@ def test_overall_pools_both_tasks_before_it_averages_over_terms():
     only = by_place(stereoset_outcome(stereoset_quantities({"intrasentence": within}, DOMAINS, one)))
     assert [subset for (subset, name), reading in only.items() if reading.headline] == ["intrasentence"]
     assert not any(subset == "overall" for subset, _ in only)
+    of_gender = {task: [example("gender", "he", task), example("gender", "she", task)] for task in by_task}
+    some = stereoset_quantities(of_gender, ["gender"], {task: values[:2] for task, values in scores.items()})
+    assert {one.subset for one in some} == {"gender", "intersentence_gender"}
 
 
 def test_terms_are_averaged_each_on_its_own():

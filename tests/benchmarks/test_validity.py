@@ -287,8 +287,9 @@ def test_an_ambiguous_word_stands_once_in_each_of_its_sentences():
 
 def test_load_warns_at_the_first_embedding_alone(tiny_folders):
     model = fairlab.load(str(tiny_folders["bert"]), max_length=32)
-    with pytest.warns(UserWarning, match="the embeddings of this model say nothing about bias"):
+    with pytest.warns(UserWarning, match="the embeddings of this model say nothing about bias") as said:
         model.embed(["a boat"])
+    assert said[0].filename == __file__  # where the text is embedded
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.embed(["a bridge"])

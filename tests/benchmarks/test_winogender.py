@@ -62,6 +62,8 @@ def test_the_correlation_is_over_schemas_about_the_occupation(published):
     correlation = winogender_quantities(found, OCCUPATIONS, FLAT)[-1]
     assert correlation.value == pytest.approx(pearsonr([20, 90, 70], [2, -2, 0.5]).statistic)
     assert correlation.n == 3
+    fewer = winogender_quantities(found[1:], OCCUPATIONS, FLAT[1:])[-1]  # one schema about chefs, of margin 1
+    assert fewer.value == pytest.approx(pearsonr([20, 90, 70], [1, -2, 0.5]).statistic)
     info = Winogender.description.quantities[correlation.name]
     assert (info.headline, info.ideal) == (True, 0.0)
     shuffled = [7, 2, 9, 0, 11, 4, 1, 10, 3, 6, 5, 8]

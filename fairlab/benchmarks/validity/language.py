@@ -157,9 +157,8 @@ def _log_probabilities_given(backbone: Backbone, sources: Sequence[str]) -> torc
     """Return the log-probability of each plain sentence, given another text to rewrite."""
     read, mask = pad(backbone.tokenize(sources), backbone.padding_id)
     written, written_mask = pad(backbone.tokenize(SENTENCES), backbone.padding_id)
-    device = backbone.device
+    device, labels = backbone.device, written.to(backbone.device)
     with backbone.measuring():
-        labels = written.masked_fill(written_mask == 0, -100).to(device)
         logits = backbone.model(input_ids=read.to(device), attention_mask=mask.to(device), labels=labels).logits
-    scores = logits.float().log_softmax(dim=-1).gather(-1, written.to(device)[..., None])[..., 0].cpu()
+    scores = logits.float().log_softmax(dim=-1).gather(-1, labels[..., None])[..., 0].cpu()
     return (scores * written_mask).sum(dim=1)

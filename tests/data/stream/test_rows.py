@@ -112,8 +112,14 @@ def test_a_text_file_of_lines_and_one_of_wrapped_paragraphs(tmp_path):
         (b'{"text": "  "}', "no text in the field 'text', which is empty"),
         (b'{"text": null}', "no text in the field 'text', which is empty"),
         (b'{"text": 3, "b": 1}', "no text in the field 'text', but 3 without quotes; write it in quotes"),
-        (b'{"text": ["a", "b"]}', "no text in the field 'text', which holds several values; give a field with one text"),
-        (b'{"text": {"b": "a"}}', "no text in the field 'text', which holds several values; give a field with one text"),
+        (
+            b'{"text": ["a", "b"]}',
+            "no text in the field 'text', which holds several values; give a field with one text",
+        ),
+        (
+            b'{"text": {"b": "a"}}',
+            "no text in the field 'text', which holds several values; give a field with one text",
+        ),
         (b'{"b": 1}', "no text in the field 'text'; it has: b"),
         (b'{"text": "a\\u0000b"}', "the text contains a NUL character"),
         (b'{"text": "\\ud83d"}', "the text contains half a surrogate pair"),
