@@ -18,8 +18,8 @@ from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Request, chat, object_schema
 from fairlab.metrics.polarity import Polarity
 from fairlab.rewriting.by_llm.marked import counterparts
-from fairlab.rewriting.english.ages import find_ages
 from fairlab.rewriting.by_llm.prompt import load_prompt
+from fairlab.rewriting.english.ages import find_ages
 from fairlab.rewriting.english.pronouns import AMBIGUOUS, case_by_neighbours, cases_of
 from fairlab.text.difference import stretches
 from fairlab.text.fields import SEPARATOR

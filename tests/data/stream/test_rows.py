@@ -103,6 +103,9 @@ def test_a_text_file_of_lines_and_one_of_wrapped_paragraphs(tmp_path):
     assert [row.place for row in rows] == [*["paragraph at line 1"] * 2, "paragraph at line 4"]
 
 
+SEVERAL = "which holds several values; give a field with one text"
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
