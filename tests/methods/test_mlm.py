@@ -12,6 +12,7 @@ from transformers import BertForMaskedLM
 
 from fairlab.backbones.adapters import FILE
 from fairlab.backbones.loading import load_backbone
+from fairlab.checks.values import node_faults
 from fairlab.data.corpus import Corpus
 from fairlab.methods.mlm import MLM, mask_tokens, word_continuations
 from fairlab.run.checkpoints import Checkpoints
@@ -92,7 +93,50 @@ def test_a_share_without_texts_or_without_masks_has_no_loss(tiny, tmp_path):
         assert parts["mlm_loss"].item() == 0
         assert parts["loss"].item() == pytest.approx(3 * parts["preservation_loss"].item())
         assert (parts["preservation_loss"].item() == 0) == (not len(positions))
-        assert len(logits) == 0
+        assert logits.argmax(dim=1).shape == (0,)
+
+
+def test_a_part_of_the_loss_counts_by_what_it_is_a_mean_of(tiny, tmp_path, monkeypatch):
+    """Processes have other numbers of masked tokens than of texts."""
+
+    class Share:
+        def __init__(self, count, device):
+            self.count = count
+
+        def mean(self, value):
+            return self.count * value
+
+        loss = mean
+
+    data, logged = make_data(tiny, tmp_path), []
+    method = MLM(tiny, **VALUES | {"preserve": 3.0})
+    fit(method, data, tmp_path, max_steps=1, limit_val_batches=0)
+    batch = next(iter(data.train_dataloader()))
+    parts, _ = method.losses(batch, "train")
+    monkeypatch.setattr("fairlab.methods.mlm.BatchShare", Share)
+    method.log_training = lambda values, size: logged.append((values, size))
+    loss = method.training_step(batch, 0)
+    texts, tokens = len(batch.positions), len(batch.targets)
+    assert tokens != texts
+    expected = {"mlm_loss": tokens * parts["mlm_loss"], "preservation_loss": texts * parts["preservation_loss"]}
+    expected["loss"] = expected["mlm_loss"] + 3 * expected["preservation_loss"]
+    assert loss.item() == pytest.approx(expected["loss"].item(), rel=1e-5)
+    ((values, size),) = logged
+    assert {name: value.item() for name, value in values.items()} == pytest.approx(
+        {name: value.item() for name, value in expected.items()}, rel=1e-5
+    )
+    assert size == texts
+
+
+def test_draws_at_the_shares_by_hand(monkeypatch):
+    """Tokens with a draw below the share are chosen; then a half is masked, and a quarter is random."""
+    draws = iter(torch.tensor([[[0.25, 0.5, 0.25, 0.25, 0.25, 0.25]], [[0.25, 0.25, 0.5, 0.625, 0.75, 1.0]]]))
+    monkeypatch.setattr(torch, "rand", lambda *given, **more: next(draws))
+    monkeypatch.setattr(torch, "randint", lambda *given, **more: torch.full((1, 6), 7))
+    ids, rates = torch.full((1, 6), 5), {"share": 0.5, "as_mask": 0.5, "as_random": 0.25}
+    shown, chosen = mask_tokens(ids, ids == 0, **rates, mask_id=1, vocabulary=9, generator=torch.Generator())
+    assert chosen.tolist() == [[True, False, True, True, True, True]]
+    assert shown.tolist() == [[1, 5, 7, 7, 5, 5]]
 
 
 def test_masks_come_at_the_rates_asked_for_and_never_on_special_tokens():
@@ -232,6 +276,7 @@ def test_only_adapters_and_head_are_trained(tiny, tmp_path):
 def test_without_adapters_everything_is_trained(tiny, tmp_path):
     fit(MLM(tiny, **VALUES | {"rank": None}), make_data(tiny, tmp_path), tmp_path, limit_val_batches=0)
     assert all(p.requires_grad and p.grad is not None for p in tiny.model.parameters())
+    assert tiny.model.config._attn_implementation == "eager"  # faster on a CPU
 
 
 # With adapters the decoder stays random.
@@ -340,6 +385,12 @@ def test_a_loss_that_is_not_finite_stops(tiny, tmp_path):
 def test_values_out_of_range(tiny, change, message):
     with pytest.raises(FairlabError, match=message):
         MLM(tiny, **VALUES | change)
+
+
+@pytest.mark.parametrize(("betas", "faults"), [([0, 0.999], 0), ([0.9, 1], 1), ([-0.1, 0.9], 1)])
+def test_decay_rates_are_below_one(tiny, betas, faults):
+    assert len(list(node_faults("method", {"_target_": "fairlab.methods.mlm.MLM", "betas": betas}))) == faults
+    assert MLM(tiny, **VALUES | {"betas": betas}).betas == tuple(betas)
 
 
 def test_a_model_that_cannot_be_a_masked_lm_is_rejected_before_training(tiny, monkeypatch, tiny_folders):
