@@ -82,13 +82,16 @@ def test_the_encoder_gets_the_matrix_and_keeps_it_in_its_export(tiny, tmp_path):
     from fairlab.backbones.loading import load_backbone
 
     data = make_data(tiny, tmp_path, count=30)
+    texts = [text for group in data.groups["train"] for text in group.texts]
+    versions = tiny.embed(texts).unflatten(0, (-1, 3))
     other = LEACE(copy.deepcopy(tiny), **SETTINGS | {"ridge": 0.01})
     other.fit(data)
     assert other.facts()["dimensions_erased"] == 1  # without the neutral version
+    torch.testing.assert_close(other.encoder.projection, eraser(versions[:, 1:], within=True, ridge=0.01)[0])
     method = LEACE(tiny, **SETTINGS | {"covariance": "classes", "neutral": True, "ridge": 0.01})
     method.fit(data)
     assert method.facts()["dimensions_erased"] == 2
-    texts = [text for group in data.groups["train"] for text in group.texts]
+    torch.testing.assert_close(tiny.projection, eraser(versions, within=False, ridge=0.01)[0])
     assert torch.linalg.matrix_rank(tiny.projection, atol=1e-4) == 30
     method.export(tmp_path / "model", "card")
     again = load_backbone(str(tmp_path / "model"), pooling="mean", normalize=False, max_length=32)
