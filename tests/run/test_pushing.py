@@ -66,7 +66,7 @@ def test_files_are_pushed_with_their_card(tmp_path, capsys):
         (tmp_path / name).write_text(name)
     push_model(tmp_path, "me/x", lambda card: f"{card} and results")
     assert capsys.readouterr().out == "pushed to hub/me/x (model, True)\n"
-    files = {"a.txt": tmp_path / "a.txt", "below/b.txt": tmp_path / "below" / "b.txt"}
+    files = {name: str(tmp_path / name) for name in ("a.txt", "below/b.txt")}
     assert Hub.asked == [("me/x", "model", {**files, "README.md": b"README.md and results"})]
     for kind, remedy in (("dataset", "give the same command again"), ("model", "push it with fairlab.evaluate")):
         with pytest.raises(NotPushed) as error:

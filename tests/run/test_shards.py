@@ -181,8 +181,9 @@ def test_one_process_writes_and_loads_a_checkpoint_of_shards(tmp_path):
         writer._thread.begin()
         writer.wait()
         writer.wait()
-        ((checksums, shard, state),) = published
-        assert (checksums, shard[:11], state) == (CHECKSUMS, "shard-00001", STATE)
+        (written,) = published
+        assert {CHECKSUMS, STATE} < {*written}
+        assert sum(name.startswith("shard-00001-") for name in written) == 1
         assert newest_intact(tmp_path) == (folder, [])
         other, others = stepped(1, lr=0.5)
         assert load_shards(folder, other, [others], writer.group) == {"epoch": 3}
@@ -190,9 +191,9 @@ def test_one_process_writes_and_loads_a_checkpoint_of_shards(tmp_path):
         found = get_optimizer_state_dict(other, others)
         torch.testing.assert_close(found["state"], states["state"])
         assert others.param_groups[0]["lr"] == 0.1
-        unlike = [stepped(0, inputs=4), (nn.Linear(3, 2), torch.optim.SGD([torch.ones(1)]))]
-        for of, its in unlike:
+        wider, its = stepped(0, inputs=4)
+        for of, optimizers in ((wider, [its]), (nn.Linear(3, 2), [])):
             with pytest.raises(RuntimeError, match="loading state_dict: its tensors belong to another model"):
-                load_shards(folder, of, [its] if its.param_groups[0]["lr"] == 0.1 else [], writer.group)
+                load_shards(folder, of, optimizers, writer.group)
     finally:
         distributed.destroy_process_group()

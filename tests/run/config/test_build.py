@@ -48,7 +48,7 @@ def test_a_system_prompt_goes_to_the_benchmarks_that_ask(config):
         build_benchmarks(chosen)
 
 
-def pair(a, b=1):
+def pair(a: int, b: int = 1) -> tuple[int, int]:
     return a, b
 
 

@@ -66,7 +66,7 @@ def config(whole):
     [
         ({}, [], None),
         ({"seed": "x"}, [], "seed must be"),
-        ({"unread": 1}, ["+unread=1"], "there is no key 'unread' at the top level; there are: augmentation"),
+        ({"unread": 1}, ["+unread=1"], "there is no key 'unread' at the top level"),
         ({"unread": {"a": 1}}, ["++unread.a=1"], "there is no key 'unread'"),
         ({"unread": 1}, ["seed=1"], None),
         ({"unread": 1}, [], None),
