@@ -98,6 +98,19 @@ def test_the_encoder_gets_the_matrix_and_keeps_it_in_its_export(tiny, tmp_path):
     torch.testing.assert_close(again.embed(texts), tiny.embed(texts), atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize(("variance", "erased"), [(1.5e-8, True), (0.5e-8, False)])
+def test_a_direction_with_almost_no_variance_is_left_alone(variance, erased):
+    """Versions differ along the second axis by one standard deviation, which is a share of the first one's."""
+    deviations = torch.tensor([[1.0, 0.0], [-1.0, 0.0]], dtype=torch.float64)
+    shift = torch.tensor([0.0, variance**0.5], dtype=torch.float64)
+    versions = torch.stack([deviations + shift, deviations - shift], dim=1)
+    if erased:
+        torch.testing.assert_close(eraser(versions, within=False, ridge=0.0)[0], torch.tensor([[1.0, 0.0], [0.0, 0.0]]))
+    else:
+        with pytest.raises(FairlabError, match="no direction can be erased"):
+            eraser(versions, within=False, ridge=0.0)
+
+
 def test_bad_input(tiny):
     with pytest.raises(FairlabError, match="this method needs counterfactual groups"):
         LEACE(tiny, **SETTINGS).fit(object())

@@ -26,6 +26,8 @@ def test_occurrences_of_those_that_are_common_enough():
 
 def test_lmi_weights_are_the_label_over_what_the_bigram_says_of_it():
     assert lmi_weights(HOLDS, LABELS).tolist() == pytest.approx([2 / 3, 2 / 3, 2 / 3, 1, 0.5, 0.5, 1, 1])
+    three = occurrences([{("a", "a")}] * 4 + [{("b", "b")}] * 2 + [{("c", "c")}] * 2, 1)
+    assert lmi_weights(three, LABELS).tolist() == pytest.approx([2 / 3, 2 / 3, 2 / 3, 1, 0.5, 0.5, 1, 1])
 
 
 def test_learned_weights_even_out_a_bigrams_labels():
