@@ -55,6 +55,6 @@ def test_a_folder_is_loaded_in_shards(strategy, asked, tmp_path):
 
 
 def test_weights_are_divided_among_all_processes(strategy):
-    strategy.parallel_devices, strategy._num_nodes = [torch.device("cpu")] * 3, 2
+    strategy.parallel_devices, strategy.num_nodes = [torch.device("cpu")] * 3, 2
     strategy.setup_environment()
     assert (strategy._data_parallel_size, strategy._tensor_parallel_size) == (6, 1)
