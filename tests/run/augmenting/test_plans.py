@@ -38,7 +38,8 @@ RULES = {"_target_": "fairlab.rewriting.group_rewriters.RuleGroups", "mode": "le
 
 
 def test_a_perturbation_has_a_rewriter_for_each_axis_or_one_for_all():
-    node = {"_target_": "fairlab.augmentation.perturbation.Perturbation", "axes": ["gender", "race"], "mode": "lexical"}
+    node = {"_target_": "fairlab.augmentation.perturbation.Perturbation", "axes": ["gender", "race"]}
+    node |= {"sampling": "uniform", "mode": "lexical"}
     config = {"augmentation": node, "llm": None, "seed": 3}
     by_axis = build_perturbation(config | {"rewriter": RULES}).rewriter
     assert isinstance(by_axis, ByAxis)

@@ -126,7 +126,7 @@ def test_other_entry_points_have_no_trainer():
 
 
 def test_debiasing_goes_with_a_classifier():
-    refuse_misfits("train", composed("train", ["+experiment=fairtune", "debiasing=poe"], {}))
+    refuse_misfits("train", composed("train", ["+experiment=fairtune", "debiasing=poe", "data.path=t.csv"], {}))
 
 
 @pytest.mark.parametrize(
