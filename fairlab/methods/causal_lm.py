@@ -241,21 +241,12 @@ def refuse_mixing(backbone: Backbone) -> None:
         CannotScore: The second entry attends to the first, because the architecture separates entries by the attention
             mask instead of positions.
     """
-    start = CausalLM(backbone).start_id
-    vocabulary = backbone.model.config.vocab_size
-    first, second = (
-        [start, (start + 1) % vocabulary, (start + 2) % vocabulary],
-        [start, (start + 3) % vocabulary, start],
-    )
+    ids = torch.arange(6, device=backbone.device)[None]
+    positions = torch.arange(3, device=backbone.device).repeat(1, 2)
+    model = body(backbone.model)
     with backbone.measuring():
-        together = body(backbone.model)(
-            input_ids=torch.tensor([first + second], device=backbone.device),
-            position_ids=torch.tensor([[0, 1, 2, 0, 1, 2]], device=backbone.device),
-            use_cache=False,
-        ).last_hidden_state[0, len(first) :]
-        alone = body(backbone.model)(
-            input_ids=torch.tensor([second], device=backbone.device), use_cache=False
-        ).last_hidden_state[0]
+        together = model(input_ids=ids, position_ids=positions, use_cache=False).last_hidden_state[0, 3:]
+        alone = model(input_ids=ids[:, 3:], use_cache=False).last_hidden_state[0]
     if (together - alone).abs().max() > APART * alone.abs().max():
         raise CannotScore(
             f"{type(backbone.model).__name__} lets entries of a block attend to each other, so it cannot be tuned on "

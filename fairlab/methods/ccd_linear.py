@@ -110,7 +110,7 @@ class CCDLinear(Fitted):
         texts = [text for kind in kinds for group in kind for text in group.texts]
         embeddings = self.encoder.embed([*texts, *anchors], progress="original embeddings")
         of_groups, anchors_ND = embeddings[: len(texts)], embeddings[len(texts) :]
-        kinds_GVD = of_groups.unflatten(0, (-1, len(groups[0].texts))).split([*map(len, kinds)])
+        kinds_GVD = of_groups.unflatten(0, (sum(map(len, kinds)), -1)).split([*map(len, kinds)])
         start = lean_removed(kinds_GVD, anchors_ND, self.lean)
         trained = torch.cat(kinds_GVD[: 1 if self.short is None else 2])
         matrix, self.losses = trained_map(trained, start, self.settings)

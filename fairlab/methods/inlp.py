@@ -56,8 +56,8 @@ class INLP(Fitted):
         self.encoder = encoder
         self.classifiers = classifiers
         self.seed = seed
-        self.accuracies: list[float] = []
-        self.removed = 0
+        self.accuracies: list[float]  # set in fit
+        self.removed: int
 
     def fit(self, data: CounterfactualData) -> None:
         """Compute the directions on the training groups, and project them out of all further embeddings."""
@@ -72,7 +72,7 @@ class INLP(Fitted):
 
     def _classes(self, groups: list[Group]) -> tuple[Floats, NDArray[np.int64]]:
         texts = [text for group in groups for text in group.texts]
-        labels = np.tile(np.arange(len(groups[0].texts)), len(groups))
+        labels = np.tile(np.arange(len(texts) // len(groups)), len(groups))
         return self.encoder.embed(texts, progress="embeddings of the versions").double().numpy(), labels
 
     def facts(self) -> dict[str, object]:
@@ -113,7 +113,7 @@ def nullspace_directions(
             classifier.fit(less_components(embeddings_ND, basis_KD), labels_N)
         accuracies.append(float(classifier.score(less_components(held_out, basis_KD), held_out_labels)))
         new = np.linalg.svd(less_components(classifier.coef_, basis_KD), full_matrices=False)
-        basis_KD = np.concatenate([basis_KD, new[2][new[1] > 1e-8 * new[1].max(initial=1e-12)]])
+        basis_KD = np.concatenate([basis_KD, new[2][new[1] > 1e-8 * new[1].max()]])
         if len(basis_KD) >= embeddings_ND.shape[1]:
             raise FairlabError(
                 f"{len(accuracies)} classifiers span all {embeddings_ND.shape[1]} dimensions of the embeddings; "

@@ -70,7 +70,7 @@ class LEACE(Fitted):
         self.covariance = covariance
         self.neutral = neutral
         self.ridge = ridge
-        self.erased = 0
+        self.erased: int  # set in fit
 
     def fit(self, data: CounterfactualData) -> None:
         """Compute the matrix on the training groups, and apply it to all further embeddings."""
@@ -116,6 +116,6 @@ def eraser(versions_GVD: Tensor, *, within: bool, ridge: float) -> tuple[Tensor,
     differences_VD = centred.mean(dim=0)
     bases, strengths, _ = torch.linalg.svd(inverse @ differences_VD.T, full_matrices=False)
     kept = bases[:, strengths > strengths.max() * 1e-6]
-    if not differences_VD.abs().max() > 0 or not len(kept.T):
+    if not kept.shape[1]:
         raise FairlabError("the versions of all groups have the same embedding, so no direction can be erased")
     return (torch.eye(len(root), dtype=root.dtype) - root @ kept @ kept.T @ inverse).float(), kept.shape[1]

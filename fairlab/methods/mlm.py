@@ -131,7 +131,7 @@ class MLM(Trained):
         self.lr = lr
         self.warmup = warmup
         self.weight_decay = weight_decay
-        self.betas = (betas[0], betas[1])
+        self.betas = tuple(betas)
         self.clip = clip
         self.mask_share = mask_share
         self.whole_words = whole_words
@@ -232,7 +232,7 @@ class MLM(Trained):
         """Compute the losses, and the accuracy on masked tokens, on held-out texts."""
         parts, logits_MV = self.losses(batch, "validation")
         self.mlm_mean.update(parts["mlm_loss"], weight=len(batch.targets))
-        self.accuracy_mean.update((logits_MV.argmax(dim=-1) == batch.targets).float())
+        self.accuracy_mean.update((logits_MV.argmax(dim=1) == batch.targets).float())
         self.preservation_mean.update(parts.get("preservation_loss", 0.0), weight=len(batch.positions))
 
     def on_validation_epoch_end(self) -> None:

@@ -148,7 +148,7 @@ class PrototypeDebiasing(Trained, ABC):
         """Return the prototypes (A, L, D) computed with the current encoder, without dropout."""
         sums = torch.zeros_like(self.prototypes)
         counts = torch.zeros(len(sums), device=sums.device)
-        marked = [s for s in self.sentences["train"] if s.targets and s.kind != NEUTRAL_KIND]
+        marked = [sentence for sentence in self.sentences["train"] if sentence.targets]
         with self.encoder.measuring():
             for kind in range(1, len(sums) + 1):
                 sentences = [sentence for sentence in marked if sentence.kind == kind]

@@ -124,7 +124,7 @@ class SequenceClassifier(Trained):
         if not len(batch.labels):
             return self.empty_share(0, len(self.task.labels)) if self.task.labels else self.empty_share(0)
         values = outputs(self.encoder.model, batch.input_ids, batch.attention_mask, batch.segments)
-        return values.view(len(batch.labels), -1) if self.task.labels else values.squeeze(-1)
+        return values.view(len(batch.labels), -1) if self.task.labels else values.squeeze(1)
 
     def loss(self, batch: LabelledBatch, found: Tensor) -> Tensor:
         """Return the mean loss over a batch, without debiasing."""
@@ -154,7 +154,7 @@ class SequenceClassifier(Trained):
         loss = self.loss(batch, found) if len(batch.labels) else found.sum()
         share = BatchShare(len(batch.labels), self.device)
         self.log("validation/loss", share.mean(loss), batch_size=int(share.total))
-        self.seen.append(((found.argmax(dim=-1) if self.task.labels else found).cpu(), batch.labels.cpu()))
+        self.seen.append(((found.argmax(dim=1) if self.task.labels else found).cpu(), batch.labels.cpu()))
 
     def on_validation_epoch_end(self) -> None:
         """Log the task's metric over all held-out examples, and its distance from 1, which selects the weights."""

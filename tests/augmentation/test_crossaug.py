@@ -1,6 +1,10 @@
 """CrossAug: which examples are added, and where evidence is changed."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import pytest
+import torch
 
 from fairlab.augmentation.crossaug import CrossAug, exchanged
 from fairlab.types import FairlabError
@@ -60,3 +64,18 @@ def test_spans_that_are_exchanged(evidence, claim, contradiction, expected):
 def test_a_single_text_is_refused():
     with pytest.raises(FairlabError, match="augmentation=crossaug needs claims with evidence"):
         CrossAug(generator="rules").more(["a text"], "SUPPORTS")
+
+
+def test_a_model_negates_with_five_beams_what_it_can_read(tokenizer, monkeypatch):
+    asked = []
+
+    def generate(input_ids, attention_mask, num_beams):
+        asked.append((tokenizer.decode(input_ids[0]), attention_mask.sum().item(), num_beams))
+        return torch.tensor([tokenizer.encode("the boat is not red")])
+
+    model = SimpleNamespace(generate=generate)
+    backbone = SimpleNamespace(model=model, tokenizer=tokenizer, max_length=5, measuring=nullcontext)
+    monkeypatch.setattr("fairlab.backbones.loading.load_backbone", lambda name, **_: backbone)
+    negate = CrossAug(generator="some/model").negate
+    assert negate("the boat is red and long") == "the boat is not red"
+    assert asked == [("[CLS] the boat is [SEP]", 5, 5)]

@@ -7,10 +7,13 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlab.augmentation.eda import EDA, cleaned
+from fairlab.augmentation import eda as module
+from fairlab.augmentation.eda import EDA, cleaned, near_words
+from fairlab.types import FairlabError
 
 SYNONYMS = {"film": ["movie"], "good": ["fine", "great"]}
 
@@ -112,3 +115,44 @@ def test_ten_words_are_tried_for_an_insertion():
     made.synonyms = lambda word: tried.append(word) or []
     assert made.inserted(["one", "two"], random.Random(0)) == ["one", "two"]
     assert len(tried) == 10
+
+
+def test_near_words_are_the_most_frequent_whole_words_of_three_letters_or_more(monkeypatch):
+    """All words but the first and the last have nearly one direction; a cosine of 0.55 is the least."""
+    words = ["far", "ab", "film", "##ing", "été", "x1y", "movie", "cats", "edge", "out"]
+    vectors = torch.tensor([[0.0, 1.0], *[[1.0, 0.01 * k] for k in range(7)], [0.56, 0.83], [0.54, 0.84]])
+    embeddings = SimpleNamespace(weight=vectors)
+    encoder = SimpleNamespace(
+        tokenizer=SimpleNamespace(get_vocab=lambda: {word: k for k, word in sorted(enumerate(words), reverse=True)}),
+        model=SimpleNamespace(get_input_embeddings=lambda: embeddings),
+    )
+    monkeypatch.setattr(module, "embedded_encoder", lambda name: encoder)
+    assert set(near_words()("film")) == {"movie", "cats", "edge"}
+    monkeypatch.setattr(module, "COMMON", 3)
+    assert near_words()("film") == ["movie"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "installed", "found"),
+    [
+        ("wordnet", True, "wordnet"),
+        ("auto", True, "wordnet"),
+        ("auto", False, "near"),
+        ("embeddings", True, "near"),
+        ("wordnet", False, None),
+    ],
+)
+def test_synonyms_are_wordnets_if_it_is_installed_and_not_ruled_out(monkeypatch, kind, installed, found):
+    def wordnet():
+        if not installed:
+            raise LookupError("no corpus")
+        return "wordnet"
+
+    monkeypatch.setattr(module, "WordNetSynonyms", wordnet)
+    monkeypatch.setattr(module, "near_words", lambda name: "near")
+    made = EDA(alpha=0.1, num_aug=1, synonyms=kind)
+    if found:
+        assert made.synonyms == found
+    else:
+        with pytest.raises(FairlabError, match="WordNet is not installed"):
+            _ = made.synonyms

@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -9,8 +10,10 @@ from torch import nn
 
 from fairlab.backbones import adapters
 from fairlab.backbones.adapters import FILE, LoRA, add_adapters
+from fairlab.backbones.backbone import body
 from fairlab.backbones.loading import load_backbone
 from fairlab.data.block_collator import NOT_SCORED, collated
+from fairlab.methods import causal_lm
 from fairlab.methods.causal_lm import CausalLMTuning, refuse_mixing
 from fairlab.run.checkpoints import Checkpoints
 from fairlab.types import CannotScore, FairlabError
@@ -57,9 +60,11 @@ def test_the_first_loss_is_that_of_the_entries_one_by_one(backbone, reports, tmp
     assert len(pieces) > 2  # several share a block
     logs = [all_log_probabilities(original, piece)[k - 1, piece[k]] for piece in pieces for k in range(1, len(piece))]
     method = CausalLMTuning(backbone, **VALUES)
-    losses = losses_of(method)
+    losses, caches = losses_of(method), []
+    body(backbone.model).register_forward_hook(lambda *given: caches.append(given[2].past_key_values))
     fit(method, data, tmp_path, max_steps=1, limit_val_batches=0)
     assert losses[0] == pytest.approx(-torch.stack(logs).mean().item(), abs=1e-5)
+    assert caches == [None] * 3  # two forward passes of the check, and one of the step
 
 
 def test_it_learns_and_leaves_what_is_frozen(backbone, reports, tmp_path):
@@ -167,6 +172,38 @@ def test_a_model_that_mixes_entries_is_refused(tiny_folders):
     opt.model.model.decoder.forward = lambda position_ids=None, **given: whole(**given)  # deaf to positions
     with pytest.raises(CannotScore, match="OPTForCausalLM lets entries of a block attend to each other"):
         refuse_mixing(opt)
+
+
+@pytest.mark.parametrize(("apart", "refused"), [(0.1, False), (0.11, True), (-0.11, True)])
+def test_a_twentieth_of_the_largest_state_may_be_rounding(llama, monkeypatch, apart, refused):
+    def states(input_ids, position_ids=None, **_):
+        hidden = torch.zeros(*input_ids.shape, 2)
+        hidden[..., -2, 1] = -2.0
+        hidden[..., -1, 0] += apart if position_ids is not None else 0.0
+        return SimpleNamespace(last_hidden_state=hidden)
+
+    monkeypatch.setattr(causal_lm, "body", lambda model: states)
+    if refused:
+        with pytest.raises(CannotScore):
+            refuse_mixing(llama)
+    else:
+        refuse_mixing(llama)
+
+
+@pytest.mark.parametrize("already", [False, True])
+def test_weights_are_quantized_once_and_not_in_shards(llama, monkeypatch, already):
+    done = []
+    monkeypatch.setattr(causal_lm, "refuse_without_cuda", lambda: None)
+    monkeypatch.setattr(causal_lm, "is_in_4_bits", lambda model: already)
+    monkeypatch.setattr(causal_lm, "quantize", done.append)
+    method = CausalLMTuning(llama, **VALUES | {"quantize": True})
+    method._trainer = SimpleNamespace(strategy=SimpleNamespace(root_device=torch.device("cpu")))
+    method._device_mesh = object()
+    with pytest.raises(FairlabError, match="4-bit weights are not sharded"):
+        method.setup("fit")
+    method._device_mesh = None
+    method.setup("fit")
+    assert done == ([] if already else [llama.model])
 
 
 def test_only_adapters_are_trained_on_4_bits(llama):

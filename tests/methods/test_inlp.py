@@ -11,12 +11,17 @@ def directions(embeddings, labels, classifiers):
     return nullspace_directions(embeddings, labels, classifiers, seed=0, held_out=embeddings, held_out_labels=labels)
 
 
-def test_in_the_plane_by_hand():
+@pytest.mark.parametrize("scale", [1.0, 1e5])
+def test_in_the_plane_by_hand(scale):
     # Classes left and right of the vertical axis, alike above and below: what tells them apart is the first axis.
-    embeddings = np.array([[-1.0, 2.0], [-1.0, -2.0], [1.0, 2.0], [1.0, -2.0]])
+    embeddings = scale * np.array([[-1.0, 2.0], [-1.0, -2.0], [1.0, 2.0], [1.0, -2.0]])
     basis, accuracies = directions(embeddings, np.array([0, 0, 1, 1]), 1)
     assert np.abs(basis) == pytest.approx(np.array([[1.0, 0.0]]), abs=1e-4)
     assert accuracies == [1.0]
+
+
+def test_equal_embeddings_have_no_direction():
+    assert directions(np.zeros((4, 2)), np.array([0, 0, 1, 1]), 2)[0].shape == (0, 2)
 
 
 def signal(count, seed):

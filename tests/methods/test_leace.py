@@ -82,17 +82,33 @@ def test_the_encoder_gets_the_matrix_and_keeps_it_in_its_export(tiny, tmp_path):
     from fairlab.backbones.loading import load_backbone
 
     data = make_data(tiny, tmp_path, count=30)
+    texts = [text for group in data.groups["train"] for text in group.texts]
+    versions = tiny.embed(texts).unflatten(0, (-1, 3))
     other = LEACE(copy.deepcopy(tiny), **SETTINGS | {"ridge": 0.01})
     other.fit(data)
     assert other.facts()["dimensions_erased"] == 1  # without the neutral version
+    torch.testing.assert_close(other.encoder.projection, eraser(versions[:, 1:], within=True, ridge=0.01)[0])
     method = LEACE(tiny, **SETTINGS | {"covariance": "classes", "neutral": True, "ridge": 0.01})
     method.fit(data)
     assert method.facts()["dimensions_erased"] == 2
-    texts = [text for group in data.groups["train"] for text in group.texts]
+    torch.testing.assert_close(tiny.projection, eraser(versions, within=False, ridge=0.01)[0])
     assert torch.linalg.matrix_rank(tiny.projection, atol=1e-4) == 30
     method.export(tmp_path / "model", "card")
     again = load_backbone(str(tmp_path / "model"), pooling="mean", normalize=False, max_length=32)
     torch.testing.assert_close(again.embed(texts), tiny.embed(texts), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize(("variance", "erased"), [(1.5e-8, True), (0.5e-8, False)])
+def test_a_direction_with_almost_no_variance_is_left_alone(variance, erased):
+    """Versions differ along the second axis by one standard deviation, which is a share of the first one's."""
+    deviations = torch.tensor([[1.0, 0.0], [-1.0, 0.0]], dtype=torch.float64)
+    shift = torch.tensor([0.0, variance**0.5], dtype=torch.float64)
+    versions = torch.stack([deviations + shift, deviations - shift], dim=1)
+    if erased:
+        torch.testing.assert_close(eraser(versions, within=False, ridge=0.0)[0], torch.tensor([[1.0, 0.0], [0.0, 0.0]]))
+    else:
+        with pytest.raises(FairlabError, match="no direction can be erased"):
+            eraser(versions, within=False, ridge=0.0)
 
 
 def test_bad_input(tiny):

@@ -10,6 +10,8 @@ from torch import nn
 from transformers import get_cosine_schedule_with_warmup, get_linear_schedule_with_warmup
 
 from fairlab.checks.values import target_of
+from fairlab.data.seeding import seed_of
+from fairlab.methods import base
 from fairlab.methods.base import Trained
 from fairlab.methods.optimizing import cosine, linear, make_optimizer, make_schedule, takes_one_pass
 from fairlab.run.command_line.cli import choices, conf_dir
@@ -128,6 +130,27 @@ def test_the_trainer_clips_gradients_or_else_the_method(given, own, gradient):
     method.weight.grad = torch.ones(2, 2)  # of norm 2
     method.configure_gradient_clipping(None, *given)
     torch.testing.assert_close(method.weight.grad, torch.full((2, 2), gradient), atol=1e-5, rtol=1e-5)
+
+
+def test_the_randomness_of_a_batch_is_that_of_its_number_and_process():
+    method = OfFour(seed=3)
+    method._trainer.world_size, method._trainer.global_rank = 4, 1
+    method.on_train_batch_start(None, 5)
+    assert torch.initial_seed() == seed_of(3, 21)
+
+
+def test_weights_are_sharded_once_and_only_if_the_trainer_asks_for_it(monkeypatch):
+    asked = []
+    monkeypatch.setattr(base, "shard_by_block", lambda *given: asked.append(given))
+    method = OfFour("bf16-mixed")
+    method.configure_model()
+    assert asked == []
+    method._device_mesh = {"data_parallel": "mesh"}
+    method.configure_model()
+    assert asked == [(method, "mesh", "bf16-mixed")]
+    monkeypatch.setattr(base, "FSDPModule", OfFour)
+    method.configure_model()
+    assert len(asked) == 1
 
 
 def test_what_a_partial_holds_is_kept():

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 
 import lightning
 import pytest
@@ -88,6 +89,8 @@ def test_the_first_loss_is_that_of_transformers_by_labels(seq2seq, tmp_path):
     reference = copy.deepcopy(seq2seq.model)
     batch = next(iter(data.train_dataloader()))
     losses = losses_of(method)
+    nothing = replace(batch, targets=batch.targets[:0], given=batch.given[:0])
+    assert [len(values) for values in method.losses(nothing)] == [0, 0]
     fit(method, data, max_steps=1)
     expected = reference(input_ids=batch.input_ids, attention_mask=batch.attention_mask, labels=batch.targets).loss
     assert losses[0] == pytest.approx(expected.item(), rel=1e-5)
@@ -109,6 +112,17 @@ def test_markers_are_added_once_and_read_as_one_token(seq2seq):
     assert len(seq2seq.tokenizer) == size == 30524
     assert seq2seq.model.get_input_embeddings().num_embeddings == size
     assert seq2seq.tokenizer.tokenize("he <PERT_SEP> boat <SEP> x") == ["he", "<PERT_SEP>", "boat", "<SEP>", "x"]
+
+
+def test_embeddings_of_markers_have_the_distribution_of_the_others(seq2seq):
+    """Half of the words have a value one standard deviation above the mean of a component, and half below."""
+    weight = seq2seq.model.get_input_embeddings().weight.data
+    means, sizes = torch.arange(32.0), torch.linspace(0.5, 2.0, 32)
+    weight.copy_(means + sizes * torch.tensor([1.0, -1.0]).repeat(15261)[:, None])
+    add_markers(seq2seq, seed=3)
+    rows = seq2seq.model.get_input_embeddings().weight[30522:].detach()
+    drawn = torch.randn(2, 32, generator=torch.Generator().manual_seed(3))
+    torch.testing.assert_close((rows - means) / sizes, drawn, atol=1e-3, rtol=1e-3)
 
 
 def test_embeddings_stay_where_they_are_not_to_be_trained(seq2seq, tmp_path):

@@ -321,6 +321,19 @@ def test_validation_reports_both_parts_and_their_sum(tiny, tmp_path, make, make_
     assert metrics["validation/representation_loss"] > 0
 
 
+@pytest.mark.parametrize("make_data", DATA)
+def test_validation_is_over_sentences_and_not_over_batches(tiny, tmp_path, make_data):
+    data = make_data(tiny, tmp_path)
+    method = dpce(tiny, "paper", lr=1e-3)  # whose losses are means over sentences
+    metrics = fit(method, data, tmp_path).callback_metrics
+    sentences = method.sentences["validation"]
+    with torch.no_grad():
+        whole = method.losses(SentenceBatch.of(sentences, tiny.padding_id))
+    assert len(sentences) % 4
+    for name, value in whole.items():
+        assert metrics[f"validation/{name}"].item() == pytest.approx(value.item(), rel=1e-4)
+
+
 @pytest.mark.parametrize("make", METHODS)
 @pytest.mark.slow
 def test_the_randomness_of_a_step_depends_on_seed_and_step_alone(tiny, tmp_path, make):
@@ -361,26 +374,6 @@ def test_an_unknown_mode(tiny, make):
         make(tiny, compat="mine")
 
 
-def test_a_scaled_rho_is_found_on_the_first_words_that_differ_and_stays(tiny):
-    method = adept(tiny, rho="scaled")
-    method.prototypes = torch.zeros(2, 1, 3)
-    words = torch.tensor([[[1.0, 0.0, 0.0]], [[0.0, 2.0, 0.0]], [[0.0, 0.0, 3.0]]])
-    assert method.bias_loss(words[:1]).item() == 0
-    assert method.rho.isnan()
-    assert method.bias_loss(words[[1, 1, 1]]).item() == 0  # equally near: they say nothing of a bandwidth
-    assert method.rho.isnan()
-    method.bias_loss(words)
-    found = method.rho.item()
-    assert found == pytest.approx((torch.tensor([1.0, 4.0, 9.0]).std(correction=0).item() / 2) ** 0.5)
-    method.bias_loss(10 * words)
-    assert method.facts()["rho"] == found
-
-
-def test_only_a_rho_that_was_found_is_kept_in_checkpoints(tiny):
-    assert "rho" in adept(tiny, rho="scaled").state_dict()
-    assert "rho" not in adept(tiny).state_dict()
-
-
 @pytest.mark.parametrize(("make", "padded_losses"), [(dpce, True), (adept, False)])
 def test_the_official_code_shifts_and_attends_to_padding(tiny, make, padded_losses):
     names = ("shifted", "pads_in_prototypes", "pads_in_losses")
@@ -388,8 +381,3 @@ def test_the_official_code_shifts_and_attends_to_padding(tiny, make, padded_loss
     nothing = (False, False, False)
     assert found == {"paper": nothing, "official": (True, True, padded_losses), "fixed": nothing}
     assert clipped_norm(make(tiny)) == pytest.approx(1, rel=1e-2)
-
-
-def test_rho_is_that_of_the_mode_unless_given(tiny):
-    assert [adept(tiny, compat).rho.item() for compat in COMPAT] == [15.0, 10.0, 15.0]
-    assert adept(tiny, rho=2.5).facts()["rho"] == 2.5

@@ -35,8 +35,3 @@ from fairlab.checks.values import node_faults
 def test_a_value_that_does_not_fit(target, values, sentence):
     (found,) = node_faults("method", {"_target_": f"fairlab.methods.{target}"} | values)
     assert found.startswith(sentence)
-
-
-@pytest.mark.parametrize(("betas", "faults"), [([0, 0.999], 0), ([0.9, 1], 1), ([-0.1, 0.9], 1)])
-def test_decay_rates_are_below_one(betas, faults):
-    assert len(list(node_faults("method", {"_target_": "fairlab.methods.mlm.MLM", "betas": betas}))) == faults

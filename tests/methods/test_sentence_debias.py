@@ -14,8 +14,8 @@ def make_data(encoder, folder, count=12):
 
 
 def test_in_the_plane_by_hand():
-    # Unit vectors (3, 4) / 5 and (-3, 4) / 5, and the same stretched: their difference lies along the first axis.
-    versions = torch.tensor([[[3.0, 4.0], [-3.0, 4.0]], [[-6.0, 8.0], [6.0, 8.0]]])
+    # Unit vectors (3, 4) / 5 and (-3, 4) / 5, and a stretched pair: their difference lies along the first axis.
+    versions = torch.tensor([[[3.0, 4.0], [-3.0, 4.0]], [[-2.0, 14.0], [2.0, 14.0]]])
     directions, explained = bias_subspace(versions, 1)
     torch.testing.assert_close(directions.abs(), torch.tensor([[1.0, 0.0]]))
     assert explained == pytest.approx(1.0)

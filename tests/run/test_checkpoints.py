@@ -1,11 +1,13 @@
 """When checkpoints are due, and under which names they are kept."""
 
+import zipfile
 from types import SimpleNamespace
 
 import pytest
 from lightning.pytorch.utilities.exceptions import SIGTERMException
 
-from fairlab.run.checkpoints import Checkpoints, remove
+from fairlab.run.checkpoints import Checkpoints, newest_intact, remove
+from tests.test_faults import cut_short, flip_a_bit
 
 
 def trainer(batches, step, value=1.0, state="fit"):
@@ -64,3 +66,31 @@ def test_a_link_is_removed_without_what_it_leads_to(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["folder"]
     remove(tmp_path / "folder")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("batches", "every_validation", "saved"),
+    [(10, 4, True), (12, 4, False), (12, None, False), (12, 5.0, True), (13, 4, False)],
+)
+def test_a_batch_after_which_a_validation_follows_leaves_the_saving_to_it(tmp_path, batches, every_validation, saved):
+    """A step has two batches, and every step is due."""
+    of = trainer(batches, batches // 2)
+    of.val_check_batch = every_validation
+    Checkpoints(tmp_path, every=1).on_train_batch_end(of)
+    assert (tmp_path / "last.ckpt").exists() is saved
+
+
+@pytest.mark.parametrize("damage", [cut_short, flip_a_bit, None])
+def test_a_damaged_file_is_passed_over(tmp_path, damage):
+    last, previous = tmp_path / "last.ckpt", tmp_path / "previous.ckpt"
+    assert newest_intact(tmp_path) == (None, [])
+    for path in (last, previous):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("data", bytes(range(200)) * 5)
+    if damage is None:
+        assert newest_intact(tmp_path) == (last, [])
+    else:
+        damage(last)
+        assert newest_intact(tmp_path) == (previous, [last])
+        damage(previous)
+        assert newest_intact(tmp_path) == (None, [last, previous])

@@ -1,6 +1,9 @@
 """Which runs may be overwritten, and how the end of a run is recorded."""
 
+from types import SimpleNamespace
+
 import pytest
+from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 from fairlab.benchmarks.stages import LOADING, STAGES
@@ -125,3 +128,30 @@ def test_inputs_that_changed_since_a_run_started_are_named(tmp_path):
     refuse_changed_inputs(record, {"weights": {"sha256": "a"}, "data": {"sha256": "b"}})
     with pytest.raises(FairlabError, match="the weights of the run in"):
         refuse_changed_inputs(record, {"weights": {"sha256": "b"}})
+
+
+@pytest.mark.parametrize(
+    ("mode", "command"),
+    [(RunMode.RUN, "python -m fairlab.train name='a b'"), (RunMode.MULTIRUN, "python -m fairlab.train seed=2")],
+)
+def test_the_command_of_a_job_of_a_sweep_is_made_of_its_own_overrides(monkeypatch, mode, command):
+    monkeypatch.setattr("sys.argv", ["launcher", "name=a b"])
+    hydra = SimpleNamespace(mode=mode, overrides=SimpleNamespace(task=["seed=2"]))
+    monkeypatch.setattr(job.HydraConfig, "get", lambda: hydra)
+    assert job.command_line("train").replace("'name=a b'", "name='a b'") == command
+
+
+@pytest.mark.parametrize(("count", "where"), [(1, "here"), (3, "in processes")])
+def test_work_is_shared_if_there_are_several_processes(tmp_path, monkeypatch, count, where):
+    done = []
+    monkeypatch.setattr(job, "work_of", lambda entry: lambda config, record: done.append("here"))
+
+    def in_processes(number, share, entry, config, folder):
+        assert (number, share, entry, config, folder) == (count, job.do_share, "train", {"processes": count}, tmp_path)
+        Record(folder, config, "", status="finished").save()
+        done.append("in processes")
+
+    monkeypatch.setattr(job, "run_in_processes", in_processes)
+    record = Record(tmp_path, {"processes": count}, "", status="running")
+    job.do_work("train", OmegaConf.create(record.config), record)
+    assert (done, record.status) == ([where], "running" if count == 1 else "finished")

@@ -167,11 +167,13 @@ def test_a_continued_run_keeps_its_id(tmp_path, monkeypatch):
     monkeypatch.setattr(wandb, "init", lambda **values: seen.append(values) or Run())
     record = Record(tmp_path, {}, "")
     monkeypatch.setattr("lightning.pytorch.loggers.WandbLogger.log_hyperparams", lambda *_: None)
-    for _ in range(2):
-        build_loggers(nodes("wandb"), record, None)
+    for group in (None, "mine"):
+        build_loggers(nodes("wandb", group=group), record, "of/a sweep")
         record.save()
         record = Record.load(tmp_path)
     assert seen[0]["id"] == seen[1]["id"]
+    assert [values["group"] for values in seen] == ["of/a sweep", "mine"]
+    assert seen[0]["name"] == "/".join(tmp_path.parts[-2:])
     assert {values["resume"] for values in seen} == {"allow"}
 
 

@@ -2,11 +2,14 @@
 
 import json
 import zlib
+from concurrent.futures import Future
 from pathlib import Path
 
 import lightning
 import pytest
 import torch
+from torch import distributed, nn
+from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict
 from transformers import AutoTokenizer
 
 from fairlab.backbones.loading import find_weights
@@ -15,7 +18,7 @@ from fairlab.run.checkpoints import Checkpoints, newest_intact, replace_last
 from fairlab.run.history import History
 from fairlab.run.launch.processes import run_in_processes
 from fairlab.run.launch.sharded import Sharded
-from fairlab.run.shards import CHECKSUMS, STATE, _split
+from fairlab.run.shards import CHECKSUMS, STATE, ShardWriter, _split, load_shards
 from tests.conftest import MINILM
 from tests.run.launch import test_processes as processes
 from tests.test_faults import cut_short, flip_a_bit
@@ -142,3 +145,55 @@ def test_tensors_are_told_from_single_numbers():
     tensors, numbers = _split(weights, states)
     assert set(tensors) == {"model.a", "optimizer.0.a.exp_avg"}
     assert numbers == {"model.count": 5, "optimizer.0.a.step": 3}
+
+
+class Later:
+    """A thread that begins when it is told to."""
+
+    def submit(self, call, *arguments):
+        self.begin, done = lambda: done.set_result(call(*arguments)), Future()
+        return done
+
+
+def stepped(seed, inputs=3, lr=0.1):
+    """A model and its optimizer after a step."""
+    torch.manual_seed(seed)
+    model = nn.Sequential(nn.Linear(inputs, 2), nn.BatchNorm1d(2))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
+    model(torch.randn(4, inputs)).square().sum().backward()
+    optimizer.step()
+    return model, optimizer
+
+
+def test_one_process_writes_and_loads_a_checkpoint_of_shards(tmp_path):
+    """The thread begins to write after the weights have moved on, and writes them as they were."""
+    distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        model, optimizer = stepped(0)
+        states, folder, published = get_optimizer_state_dict(model, optimizer), tmp_path / "last.ckpt", []
+        before = {name: value.clone() for name, value in model.state_dict().items()}
+        writer = ShardWriter()
+        writer._thread = Later()
+        folder.mkdir()
+        checkpoint = {"state_dict": model.state_dict(), "optimizer_states": [states], "epoch": 3}
+        writer.start(checkpoint, folder, lambda: published.append(sorted(path.name for path in folder.iterdir())))
+        model[0].weight.data.fill_(9.0)
+        writer._thread.begin()
+        writer.wait()
+        writer.wait()
+        (written,) = published
+        assert {CHECKSUMS, STATE} < {*written}
+        assert sum(name.startswith("shard-00001-") for name in written) == 1
+        assert newest_intact(tmp_path) == (folder, [])
+        other, others = stepped(1, lr=0.5)
+        assert load_shards(folder, other, [others], writer.group) == {"epoch": 3}
+        assert all(torch.equal(value, before[name]) for name, value in other.state_dict().items())
+        found = get_optimizer_state_dict(other, others)
+        torch.testing.assert_close(found["state"], states["state"])
+        assert others.param_groups[0]["lr"] == 0.1
+        wider, its = stepped(0, inputs=4)
+        for of, optimizers in ((wider, [its]), (nn.Linear(3, 2), [])):
+            with pytest.raises(RuntimeError, match="loading state_dict: its tensors belong to another model"):
+                load_shards(folder, of, optimizers, writer.group)
+    finally:
+        distributed.destroy_process_group()

@@ -4,11 +4,21 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from lightning.fabric.utilities.exceptions import MisconfigurationException
 from omegaconf import OmegaConf
 
 from fairlab.record import Record
 from fairlab.run.history import History
-from fairlab.run.trainer import make_trainer, our_strategy, parts_of_a_step, slow_precision, slower_bfloat16, throughput
+from fairlab.run.trainer import (
+    fit,
+    make_trainer,
+    our_strategy,
+    parts_of_a_step,
+    slow_precision,
+    slower_bfloat16,
+    throughput,
+)
+from fairlab.types import FairlabError
 
 
 def trainer(precision, device="cpu"):
@@ -107,3 +117,73 @@ def test_the_speed_of_a_training_by_hand():
         "examples_per_second": 25.0,
     }
     assert throughput(data, SimpleNamespace(batches=0, seconds=0.0)) == {}
+
+
+class Trains:
+    """A trainer that notes what it is asked for."""
+
+    def __init__(self, error=None):
+        self.error, self.asked = error, []
+
+    def fit(self, method, data, ckpt_path, weights_only):
+        self.asked.append(ckpt_path and ckpt_path.rpartition("/")[2])
+        if self.error:
+            raise self.error
+
+    def validate(self, method, data, verbose):
+        self.asked.append(f"validated, verbose={verbose}")
+
+
+def fitted(folder, *, error=None, last=("train/loss", "validation/loss"), damaged=()):
+    """Train with checkpoints from before; return the calls, the weight and the record."""
+    (folder / "checkpoints").mkdir()
+    for name, value in (("best", 2.0), ("last", 3.0), ("previous", 4.0)):
+        file = folder / "checkpoints" / f"{name}.ckpt"
+        torch.save({"state_dict": {"weight": torch.full((1, 1), value)}}, file)
+        if name in damaged:
+            file.write_bytes(b"x")
+    method, of = torch.nn.Linear(1, 1, bias=False), Trains(error)
+    record = Record(folder, {}, "")
+    fit(of, method, None, record, SimpleNamespace(last=dict.fromkeys(last, 1.0), rows=[{"step": 1}]))
+    return of.asked, method.weight.item(), Record.load(folder)
+
+
+def test_training_ends_with_the_best_weights(tmp_path):
+    asked, weight, record = fitted(tmp_path)
+    assert (asked, weight, record.history, record.notes) == (["last.ckpt"], 2.0, [{"step": 1}], [])
+
+
+def test_the_last_weights_are_validated_too(tmp_path):
+    assert fitted(tmp_path, last=("train/loss",))[0] == ["last.ckpt", "validated, verbose=False"]
+
+
+@pytest.mark.parametrize(
+    ("damaged", "resumed", "said"),
+    [
+        (["last"], "previous.ckpt", ["checkpoints/last.ckpt is damaged; training resumed from previous.ckpt"]),
+        (
+            ["last", "previous"],
+            None,
+            [f"checkpoints/{name}.ckpt is damaged; training resumed from its start" for name in ("last", "previous")],
+        ),
+    ],
+)
+def test_a_damaged_checkpoint_is_passed_over_and_noted(tmp_path, damaged, resumed, said):
+    asked, _, record = fitted(tmp_path, damaged=damaged)
+    assert asked == [resumed]
+    assert [note.text for note in record.notes] == said
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "words"),
+    [
+        ({"last": ()}, FairlabError, "training ended before its first step"),
+        ({"damaged": ["best"]}, FairlabError, "best.ckpt is damaged; remove"),
+        ({"error": RuntimeError("in loading state_dict: x")}, FairlabError, "holds a model that is not the one of"),
+        ({"error": RuntimeError("no memory")}, RuntimeError, "no memory"),
+        ({"error": MisconfigurationException("a\n b")}, FairlabError, "with these callbacks: a b; change callbacks"),
+    ],
+)
+def test_a_training_that_cannot_end_well(tmp_path, changes, kind, words):
+    with pytest.raises(kind, match=words):
+        fitted(tmp_path, **changes)

@@ -101,7 +101,7 @@ def lmi_weights(holds_NG: csr_array, labels: Sequence[int]) -> NDArray[np.float6
     is_label_NL = np.eye(max(labels) + 1)[list(labels)]
     counts_GL = holds_NG.T @ is_label_NL
     label_L, found_GL = is_label_NL.mean(axis=0), mutual_information(counts_GL)
-    given_GL = counts_GL / np.maximum(counts_GL.sum(axis=1, keepdims=True), 1)
+    given_GL = counts_GL / counts_GL.sum(axis=1, keepdims=True)
     weights = np.ones(len(labels))
     for row, label in enumerate(labels):
         grams = holds_NG.indices[holds_NG.indptr[row] : holds_NG.indptr[row + 1]]
@@ -122,8 +122,6 @@ def learned_weights(holds_NG: csr_array, labels: Sequence[int], steps: int) -> N
     across = torch.sparse_coo_tensor(places, torch.from_numpy(turned.data), turned.shape, check_invariants=True)
     is_label_NL = torch.nn.functional.one_hot(torch.tensor(list(labels))).double()
     alpha = torch.zeros(len(labels), dtype=torch.float64, requires_grad=True)
-    if not holds_NG.shape[1]:
-        return np.ones(len(labels))
     optimizer = torch.optim.Adam([alpha], lr=LR)
     for _ in range(steps):
         weighted_GL = across @ ((1 + alpha)[:, None] * is_label_NL)

@@ -85,7 +85,7 @@ def slice_probabilities(loss: ArrayLike, beta: float, sizes: ArrayLike) -> Array
     if not usable.any():
         return np.zeros(len(values))
     exponents = beta * np.where(usable, values, 0)
-    powers = np.where(usable, np.exp(np.minimum(exponents - exponents[usable].max(), 0)), 0)
+    powers = np.where(usable, np.exp(exponents - exponents[usable].max()), 0)
     return powers / powers.sum()
 
 

@@ -25,7 +25,7 @@ def paired_logistic(
     sets: NDArray[np.int64],
     weights: Array,
     penalty: float,
-    state: int = 0,
+    state: int,
     *,
     evenly: bool = False,
     kernel: FittedKernel | None = None,

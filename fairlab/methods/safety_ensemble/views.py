@@ -41,7 +41,7 @@ class Views:
     turned: Array | None = None
     row: NDArray[np.int64] | None = None
     owner: NDArray[np.int64] | None = None
-    evaluated: dict[str, Evaluated] = field(default_factory=dict, repr=False, compare=False)
+    evaluated: dict[str, Evaluated] = field(default_factory=dict)
 
     def fresh(self) -> Views:
         """Return the same views without the log odds that were computed so far, to free memory."""

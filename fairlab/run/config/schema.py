@@ -149,7 +149,7 @@ def keys_of(entry: str) -> dict[str, Any]:
 
 def _type_of(node: Any) -> Any:
     """Return the type that values replacing a default must have."""
-    value = None if node._is_missing() or node._is_interpolation() else node._value()
+    value = node._value()  # a text if it is missing or refers to another value
     if isinstance(value, bool):
         return bool
     if isinstance(value, int):

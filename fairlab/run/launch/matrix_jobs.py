@@ -6,7 +6,6 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,19 +23,22 @@ PLACE = re.compile(r"(?<=[=\[,:])(made|runs)/([\w.]+)")
 RunOfSeed = tuple[str, int]  # id of a run, and a seed
 
 
-def jobs_of(needed: Iterable[str], matrix: Matrix, above: tuple[str, ...] = ()) -> list[RunOfSeed]:
+def jobs_of(
+    needed: Iterable[str], matrix: Matrix, above: tuple[str, ...] = (), seeds: Sequence[int] | None = None
+) -> list[RunOfSeed]:
     """Return runs and seeds in execution order: each run follows the runs that it starts from or measures.
 
     Args:
         needed: Ids of runs.
         matrix: Matrix of the paper.
         above: Ids of the runs that depend on the needed runs.
+        seeds: Seeds of the needed runs; None for all seeds of the matrix.
 
     Raises:
         FairlabError: Runs depend on each other in a circle, or a required run does not exist.
     """
     jobs: dict[RunOfSeed, None] = {}
-    for seed, run in product(matrix.seeds, needed):
+    for seed, run in product(matrix.seeds if seeds is None else seeds, needed):
         if run in above:
             circle = " > ".join([*above[above.index(run) :], run])
             raise FairlabError(
@@ -47,9 +49,9 @@ def jobs_of(needed: Iterable[str], matrix: Matrix, above: tuple[str, ...] = ()) 
             raise FairlabError(
                 f"{above[-1]} starts from runs/{run}, which is not among the runs at {matrix.scale} scale"
             )
-        starts = [name for name, _ in starts_of(run, seed, matrix)]
-        seeds = [seed_of_sources(run, seed, matrix)]
-        jobs |= dict.fromkeys((*jobs_of(starts, replace(matrix, seeds=seeds), (*above, run)), (run, seed)))
+        for name, of in starts_of(run, seed, matrix):
+            jobs |= dict.fromkeys(jobs_of([name], matrix, (*above, run), [of]))
+        jobs[run, seed] = None
     return list(jobs)
 
 
@@ -95,7 +97,7 @@ def run_missing(
             if one in {**runs, **data}
         ]
     first = job_name(matrix.before, matrix.seeds[0])
-    ahead = jobs_of([matrix.before], replace(matrix, seeds=matrix.seeds[:1])) if first in runs else []
+    ahead = jobs_of([matrix.before], matrix, seeds=matrix.seeds[:1]) if first in runs else []
     later = [job for job in runs.values() if ahead and job not in ahead and takes_over(job[0], matrix)]
     after = {job_name(*job): [first] for job in later}
 

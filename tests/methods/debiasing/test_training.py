@@ -10,7 +10,8 @@ from fairlab.backbones.classification import Classifier
 from fairlab.backbones.export import export_backbone
 from fairlab.backbones.loading import load_backbone
 from fairlab.data.labelled_tasks import LabelledTexts
-from fairlab.methods.debiasing.bias_model import Tuning, in_first_half, out_of_sample
+from fairlab.methods.debiasing import bias_model
+from fairlab.methods.debiasing.bias_model import Tuning, fine_tuned, in_first_half, log_probabilities, out_of_sample
 from fairlab.methods.debiasing.clever import Clever
 from fairlab.methods.debiasing.confidence import ConfidenceRegularisation
 from fairlab.methods.debiasing.poe import ProductOfExperts
@@ -32,6 +33,7 @@ ALL = {
 }
 
 
+HALVES = {"claim 454": False, "claim 8": True, "claim 5": True, "claim 9": False}
 PLAIN = []  # losses of plain training, which are the same for every debiasing
 
 
@@ -86,22 +88,53 @@ def test_every_debiasing_trains_alike_twice_and_unlike_plain_training(tiny, data
     assert once[0] == pytest.approx(plain[0]) or name != "clever"
 
 
-def test_beliefs_are_of_the_model_of_the_other_half(tiny, data, monkeypatch):
+@pytest.mark.parametrize("place", [0, 1])
+def test_beliefs_are_of_the_model_of_the_other_half(tiny, monkeypatch, place):
+    """Claims alone, or claims after evidence that several of them share."""
     seen = {}
 
     def remember(backbone, pairs, labels, names, tuning, seed):
-        seen[in_first_half(pairs[0][0])] = [pair[0] for pair in pairs]
-        return ("first" if in_first_half(pairs[0][0]) else "second", names)
+        first = in_first_half(pairs[0][place])
+        seen[first] = [pair[place] for pair in pairs]
+        return ("first" if first else "second", names)
 
     def beliefs(model, names, pairs):
-        assert not set(seen[model[0] == "first"]) & {pair[0] for pair in pairs}
+        assert not set(seen[model[0] == "first"]) & {pair[place] for pair in pairs}
         return np.full((len(pairs), 2), 1.0 if model[0] == "first" else 2.0)
 
     monkeypatch.setattr("fairlab.methods.debiasing.bias_model.fine_tuned", remember)
     monkeypatch.setattr("fairlab.methods.debiasing.bias_model.log_probabilities", beliefs)
-    claims = [(f"claim {k}", None) for k in range(30)]
+    claims = [(f"claim {k}", None) if place == 0 else (f"evidence {k % 3}", f"claim {k}") for k in range(30)]
     found = out_of_sample(tiny, claims, [0] * 30, ("a", "b"), Tuning(1, 1e-3, 8), 0)
-    assert found[:, 0].tolist() == [2.0 if in_first_half(claim) else 1.0 for claim, _ in claims]
+    assert found[:, 0].tolist() == [2.0 if in_first_half(pair[place]) else 1.0 for pair in claims]
+    alone = out_of_sample(tiny, claims[:1], [0], ("a", "b", "c", "d"), Tuning(1, 1e-3, 8), 0)
+    assert alone == pytest.approx(np.full((1, 4), -np.log(4)))  # nothing is known of the other half
+
+
+def test_the_halves_are_fixed():
+    """By the first byte of ``printf 'bias TEXT' | sha256sum``, which is below 80 in the first half."""
+    assert {text: in_first_half(text) for text in HALVES} == HALVES
+
+
+def test_an_auxiliary_classifier_learns_from_pairs_with_a_short_warm_up(tiny, monkeypatch):
+    steps, read, run = [], [], bias_model.outputs
+    schedule = bias_model.get_linear_schedule_with_warmup
+    monkeypatch.setattr(
+        bias_model, "get_linear_schedule_with_warmup", lambda *given: steps.append(given[1:]) or schedule(*given)
+    )
+    monkeypatch.setattr(bias_model, "outputs", lambda model, *given: read.append(given) or run(model, *given))
+    pairs = [(f"the {WORDS[k % 5]}", f"it is {'not ' * (k % 2)}a {WORDS[k % 7]}") for k in range(40)]
+    labels, before = [k % 2 for k in range(40)], copy.deepcopy(tiny.model.state_dict())
+    model = fine_tuned(tiny, pairs, labels, ("a", "b"), Tuning(10, 1e-2, 10), 0)
+    assert steps == [(2, 40)]  # a twentieth of the steps
+    for ids, mask, segments in read:
+        second = (ids == tiny.tokenizer.sep_token_id).cumsum(dim=1) - (ids == tiny.tokenizer.sep_token_id).long()
+        assert torch.equal(segments, (second == 1).long() * mask)
+    found = log_probabilities(model, ("a", "b"), pairs)
+    assert np.exp(found).sum(axis=1) == pytest.approx(np.ones(40))
+    assert (found.argmax(axis=1) == labels).mean() > 0.9
+    assert not any(weight.requires_grad for weight in model.model.parameters())
+    assert all(torch.equal(value, before[name]) for name, value in tiny.model.state_dict().items())
 
 
 @pytest.mark.parametrize("space", ["logits", "probabilities"])

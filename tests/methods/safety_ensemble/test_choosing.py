@@ -36,7 +36,7 @@ def test_changes_are_those_of_precision_and_variance():
 
 
 def test_texts_without_a_label_or_always_trained_on_do_not_count():
-    more = [*TEXTS, text("e", -1), text("f", 0)]
+    more = [*TEXTS, SafetyText("", "e", "", {}), text("f", 1)]
     folds, narrow = np.array([*FOLDS, 0, -1]), np.array([0.7, 0.5, 0.2, 0.3, 0.3, 0.4, 1.0, 1.0])
     (found,) = Compared(more, "hate", folds[None], np.array([[*BASELINE, 0, 0]]), {"a": narrow[None]}).candidates()
     assert (found.precision, found.variance) == (pytest.approx(-25), pytest.approx(-87.5))

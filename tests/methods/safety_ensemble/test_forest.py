@@ -10,9 +10,12 @@ from sklearn.ensemble import RandomForestClassifier
 
 from fairlab.benchmarks.safety import Safety
 from fairlab.data.safety_texts import SafetyText
+from fairlab.methods.safety_ensemble import passes
 from fairlab.methods.safety_ensemble.calibration import calibration_line
+from fairlab.methods.safety_ensemble.fair_reweighting import Strength, reweight
 from fairlab.methods.safety_ensemble.forest import _labels
 from fairlab.methods.safety_ensemble.passes import Examples, FoldModels, Part, Trainer, set_shares
+from fairlab.methods.safety_ensemble.settings import Setting
 from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
 from fairlab.methods.safety_ensemble.views import Views
 from fairlab.metrics.acv import average_counterfactual_variance
@@ -29,6 +32,16 @@ def test_every_text_is_scored_by_models_that_saw_no_version_of_it(fitted):
             scores = judged.parts[part].scores["toxicity"]
             assert scores.shape == (1, len(judged.parts[part].texts))
             assert ((scores >= 0) & (scores <= 1)).all()
+        assert judged.contributions["toxicity"].sum() == pytest.approx(1)
+        assert {len(one.contributions) for one in judged.beside.values()} <= {0}
+
+
+def plain_forest(features, truth, keys, inside, seeds):
+    """A forest of scikit-learn on some of the texts, each of which counts as a share of its set."""
+    keys = [key for key, one in zip(keys, inside, strict=True) if one]
+    sets, state = len(set(keys)), int(np.random.SeedSequence(seeds).generate_state(1)[0]) % 2**31
+    forest = RandomForestClassifier(8, min_weight_fraction_leaf=3 / sets, max_samples=sets, random_state=state)
+    return forest.fit(features[inside], truth[inside], sample_weight=[1 / keys.count(key) for key in keys])
 
 
 def test_lambda_0_gives_the_unweighted_forest_over_sets():
@@ -43,24 +56,26 @@ def test_lambda_0_gives_the_unweighted_forest_over_sets():
     folds = texts.division(0)
     features = Biased().score([text.text for text in texts.texts])
     truth = np.array([text.labels["toxicity"] for text in texts.texts])
-    train = (folds != 0) & (folds != 1)
-    keys = [text.key for text, inside in zip(texts.texts, train, strict=True) if inside]
-    state = int(np.random.SeedSequence([0, 0, 0]).generate_state(1)[0]) % 2**31
-    plain = RandomForestClassifier(
-        8, min_weight_fraction_leaf=3 / len(set(keys)), max_samples=len(set(keys)), random_state=state
-    ).fit(features[train], truth[train], sample_weight=[1 / keys.count(key) for key in keys])
+    keys = [text.key for text in texts.texts]
     ours = after.parts["test"].uncalibrated["toxicity"][0, folds == 0]
+    plain = plain_forest(features, truth, keys, (folds != 0) & (folds != 1), [0, 0, 0])
     np.testing.assert_allclose(ours, np.clip(plain.predict_proba(features[folds == 0])[:, 1], 1e-6, 1 - 1e-6))
+    # The exported model is trained on all folds but the second one, with a seed of its own.
+    (exported,) = method.models["after"]["toxicity"].pipelines
+    plain = plain_forest(features, truth, keys, folds != 1, [0, 1, 0])
+    np.testing.assert_allclose(exported.predict_proba(features), plain.predict_proba(features))
     assert method.facts()["settings"] == {}  # there is nothing to choose
+    assert method.compared["toxicity"].scores == {}
     counts = next(iter(method.facts()["sampled"].values()))
     assert sum(counts["safe"].values()) > 0  # sampled in vain
 
 
 def test_two_seeds_of_three_fill_no_more_than_half_of_a_tree():
-    features = np.array([[0.0], [1.0], [2.0]])
+    features = np.array([[0.0, np.nan], [1.0, np.nan], [2.0, np.nan]])
     trainer = Trainer("forest", 2, 1)
     found = trainer.fitted(features, np.array([0, 1, 1]), np.ones(3), 0, leaf=2, sets=3)
     assert found[-1].min_weight_fraction_leaf == 0.5
+    assert found[:-1].transform(features).tolist() == [[0, 0], [1, 0], [2, 0]]  # a source that gave no score is 0
 
 
 def test_a_leaf_holds_seeds_however_many_versions_they_have():
@@ -82,18 +97,93 @@ def test_models_are_calibrated_on_the_held_out_seeds_and_not_on_their_versions()
     scores = truth + generator.normal(size=120)
     seed = np.arange(120) < 80
     truth[~seed] = 1 - truth[~seed]
-    truth[2:80:8] = -1
+    truth[1:80:7] = -1
     train = np.arange(120) % 4 < 2
     examples = Examples(Views(scores[:, None]), truth, seed, np.full(120, -1), 0, np.arange(120))
     models = FoldModels(Trainer("logistic", 1, 1), examples, Part(train, ~train, np.zeros(120, dtype=bool)), 0)
     chosen = ~train & seed & (truth >= 0)
     line = calibration_line(models.baseline.model.pipelines[0].decision_function(scores[chosen, None]), truth[chosen])
     assert (models.baseline.model.slope, models.baseline.model.intercept) == pytest.approx(line, rel=1e-6)
+    taught = train & seed & (truth >= 0)
+    alone = models.trainer.fitted(scores[taught, None], truth[taught], np.ones(taught.sum()), 0, leaf=1, sets=None)
+    same = models.baseline.model.pipelines[0].decision_function(scores[:, None])
+    np.testing.assert_allclose(alone.decision_function(scores[:, None]), same)
     versions_too = ~train & (truth >= 0)
     everything = calibration_line(
         models.baseline.model.pipelines[0].decision_function(scores[versions_too, None]), truth[versions_too]
     )
     assert abs(line[0] - everything[0]) > 0.1
+
+
+STRONG = Strength(0.5, 0.1, 3, 2)
+STATE = 2**31 + 5
+
+
+def small(**more):
+    """Models on 30 seeds, each with a version about one of two subgroups, and calibrated on ten others."""
+    generator = np.random.default_rng(1)
+    truth, sets = np.tile([0, 0, 1, 1], 20), np.arange(80) // 2
+    scores = truth[:, None] + generator.normal(size=(80, 2))
+    views = Views(scores, scores + generator.normal(size=(80, 2)), scores, np.arange(80), np.arange(80))
+    examples = Examples(views, truth, np.arange(80) % 2 == 0, np.tile([-1, 0, -1, 1, -1, 1], 14)[:80], 2, sets)
+    part = Part(sets < 30, sets >= 30, np.zeros(80, dtype=bool))
+    return FoldModels(Trainer("forest", 3, 2, **more), examples, part, STATE)
+
+
+def test_examples_are_reweighted_by_the_baselines_averages_on_validation_texts():
+    models = small()
+    examples, held = models.examples, models.part.validation
+    scores, train = models.baseline.scores(models.held)[0], models.part.train
+    averages = [
+        [scores[(examples.slices[held] == k) & (examples.truth[held] == of)].mean() for k in (0, 1)] for of in (0, 1)
+    ]
+    expected = reweight(examples.slices[train], examples.truth[train], averages, STRONG, np.random.default_rng(STATE))
+    made = models.sampled(STRONG)
+    np.testing.assert_array_equal(made.weights, expected.weights)
+    np.testing.assert_allclose(made.probabilities, expected.probabilities)
+    assert made.counts.sum(axis=1).tolist() == [60, 60]
+
+
+def test_controls_differ_in_one_part_each(monkeypatch):
+    asked, regression = [], passes.paired_logistic
+
+    def noted(features, truth, sets, weights, penalty, state, *, evenly, kernel):
+        asked.append((penalty, evenly, len(truth), round(weights.sum(), 6), state, kernel is not None))
+        return regression(features, truth, sets, weights, penalty, state, evenly=evenly, kernel=kernel)
+
+    monkeypatch.setattr(passes, "paired_logistic", noted)
+    made = small(pairing=(3.0,), rivals=("blind", "average"), view="average").named(Setting(4, 2.0, STRONG))
+    assert {name: (shown.view, len(shown.model.pipelines)) for name, shown in made.items()} == {
+        **{"before": ("text", 1), "smooth": ("text", 2), "unweighted": ("text", 2), "forest": ("text", 1)},
+        **{"undebiased": ("text", 2), "paired 3": ("text", 1), "unaveraged": ("text", 2), "average": ("average", 1)},
+        **{"blind": ("blind", 1), "after": ("average", 2)},
+    }
+    assert sorted(asked) == [
+        (0.0, False, 30, 30, 5, False),  # the undebiased one, on seeds alone
+        (2.0, False, 60, 30, 5, True),  # the debiased one, which the unweighted and the unaveraged ones share
+        (2.0, True, 60, 30, 5, True),  # the smooth one
+        (3.0, False, 60, 30, 5, True),  # the paired one
+    ]
+    forests = [pipeline[-1] for shown in made.values() for pipeline in shown.model.pipelines if len(pipeline) == 2]
+    assert {forest.random_state for forest in forests} == {5}
+    asked.clear()
+    made = small().named(Setting(4, None, STRONG))
+    assert {name: len(shown.model.pipelines) for name, shown in made.items()} == dict.fromkeys(
+        ("before", "smooth", "unweighted", "forest", "undebiased", "after"), 1
+    )
+    assert asked == []
+
+
+def test_what_is_known_of_the_texts_for_a_harm():
+    rows = [("a", "x", "", {"hate": 1}, True), ("b", "x", "B", {"hate": 0}, False), ("c", "y", "A", {}, True)]
+    method = ensemble(reweighting={"others": MUCH})
+    method.subgroups = ["A", "B"]
+    part = Part(*np.eye(3, dtype=bool))
+    made = method._make_fold_models("hate", [SafetyText(*row) for row in rows], Views(np.zeros((3, 1))), part, (0, 0))
+    found = made.examples
+    assert (found.truth.tolist(), found.seed.tolist(), found.slices.tolist(), found.sets.tolist(), found.subgroups) == (
+        *([1, 0, -1], [True, False, True], [-1, 1, 0], [0, 0, 1], 2),
+    )
 
 
 @pytest.mark.slow
@@ -197,6 +287,8 @@ def test_a_harm_that_training_seeds_of_a_fold_do_not_show_is_refused(tmp_path):
     ensemble(harms=["spam"], reweighting={"others": MUCH}).check_data(texts)
     with pytest.raises(FairlabError, match=r"fewer than two labels for hate; give method\.harms=\[spam\], or"):
         ensemble(harms=["hate", "spam"], reweighting={"others": MUCH}).check_data(texts)
+    with pytest.raises(FairlabError, match=r"fewer than two labels for hate; give method\.harms=\[spam\], or"):
+        ensemble(harms=None, reweighting={"others": MUCH}).check_data(texts)
     with pytest.raises(FairlabError, match="fewer than two labels for hate; label other texts"):
         ensemble(harms=["hate"], reweighting={"others": MUCH}).check_data(texts)
 

@@ -37,7 +37,7 @@ def test_a_kernel_that_was_fitted_before_changes_nothing_and_is_shared():
 def test_it_is_the_minimum_of_loss_and_variance(evenly):
     features, truth = example()
     share = set_shares(SETS)
-    pipeline = paired_logistic(features, truth, SETS, share, 2.0, evenly=evenly)
+    pipeline = paired_logistic(features, truth, SETS, share, 2.0, 0, evenly=evenly)
     values = pipeline[:-1].transform(features)
     within = covariance_within(values, SETS)
     if evenly:
@@ -64,7 +64,7 @@ def test_texts_without_versions_have_no_variance():
 
 def test_the_penalty_is_the_mean_variance_of_logits():
     features, truth = example()
-    pipeline = paired_logistic(features, truth, SETS, set_shares(SETS), 0.5)
+    pipeline = paired_logistic(features, truth, SETS, set_shares(SETS), 0.5, 0)
     logits = pipeline.decision_function(features).reshape(30, 3)
     weights = pipeline[-1].coef_[0]
     within = covariance_within(pipeline[:-1].transform(features), SETS)
@@ -74,7 +74,7 @@ def test_the_penalty_is_the_mean_variance_of_logits():
 def test_a_larger_weight_narrows_the_sets():
     features, truth = example()
     spread = [
-        paired_logistic(features, truth, SETS, set_shares(SETS), weight)
+        paired_logistic(features, truth, SETS, set_shares(SETS), weight, 0)
         .decision_function(features)
         .reshape(30, 3)
         .var(axis=1)

@@ -3,9 +3,11 @@
 import errno
 import os
 import signal
+from types import SimpleNamespace
 
 import pytest
 from hydra.errors import HydraException
+from hydra.types import RunMode
 from omegaconf import OmegaConf
 
 from fairlab.run.command_line import cli, console
@@ -280,3 +282,29 @@ def test_an_unexpected_error_is_hydras_where_hydra_raised_it(names, explained):
     with pytest.raises(TypeError) as error:
         outer["call"](inner["fail"])
     assert (explain(error.value, "train", ["seed=1"]) is not None) is explained
+    if explained:
+        for given, known in (("method=[inlp,1]", True), ("method=inlp", False), ("seed=[1]", False), ("--x=[1", False)):
+            said = explain(error.value, "train", [given])
+            assert said.startswith("method=[inlp,1]: method must be the name of a choice; there are: adept") is known
+
+
+@pytest.mark.parametrize(
+    ("error", "mode", "traceback", "ends"),
+    [
+        (FairlabError("wrong"), RunMode.RUN, False, True),
+        (FairlabError("wrong"), RunMode.RUN, True, False),
+        (FairlabError("wrong"), RunMode.MULTIRUN, False, False),
+        (ValueError("bug"), RunMode.RUN, False, False),
+    ],
+)
+def test_an_error_of_a_single_run_is_one_sentence(monkeypatch, capsys, error, mode, traceback, ends):
+    monkeypatch.setattr(cli.HydraConfig, "get", lambda: SimpleNamespace(mode=mode))
+    monkeypatch.setattr(cli, "_traceback_wanted", traceback)
+    with pytest.raises(SystemExit if ends else type(error)), cli.one_sentence():
+        raise error
+    assert capsys.readouterr().err == ("fairlab: wrong\n" if ends else "")
+
+
+def test_an_experiment_is_added_with_a_plus():
+    said = explain(ValueError("Could not override 'experiment'."), "train", [])
+    assert said.startswith("add the experiment with a plus: +experiment=NAME with: ")

@@ -12,7 +12,7 @@ from fairlab.record import Record
 from fairlab.run.command_line import console
 from fairlab.run.command_line.cli import choices
 from fairlab.run.command_line.console import entry_points
-from fairlab.run.command_line.listing import lines_of, listed, plural
+from fairlab.run.command_line.listing import lines_of, listed, plural, sentence_of
 from fairlab.run.completion import offered
 from fairlab.types import FairlabError
 
@@ -101,6 +101,12 @@ def test_lines_are_those_of_the_files():
     benchmarks = dict(line.split(maxsplit=1) for line in listed(["benchmarks"]))
     assert benchmarks["seat"].startswith("SEAT (needs embeddings): Are sentences about two groups associated with")
     assert "gender" in [line.split()[0] for line in listed(["axes"])]
+
+
+def test_a_class_is_named_by_its_title_and_anything_else_by_its_first_sentence():
+    assert sentence_of("fairlab.methods.inlp.INLP") == "iterative nullspace projection (INLP)"
+    assert sentence_of("fairlab.methods.inlp.less_components").startswith("Return vectors (N, D) without their")
+    assert sentence_of("fairlab.methods.inlp.Nothing") == sentence_of("fairlab.methods.nothing.INLP") == ""
 
 
 def test_quantities_are_listed_with_label_meaning_unit_and_ideal():

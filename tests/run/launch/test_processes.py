@@ -2,6 +2,7 @@
 
 import copy
 import json
+from types import SimpleNamespace
 
 import lightning
 import pytest
@@ -42,7 +43,7 @@ from fairlab.methods.sharding import gather_sharded_weights
 from fairlab.record import Outcome, Reading, Record
 from fairlab.run.checkpoints import Checkpoints
 from fairlab.run.history import History
-from fairlab.run.launch.processes import count_of, refuse_other_count, run_in_processes
+from fairlab.run.launch.processes import _why_it_ended, count_of, refuse_other_count, run_in_processes
 from fairlab.run.launch.sharded import Sharded
 from fairlab.types import CannotScore, Description, FairlabError
 from tests.conftest import MINILM, WORDS
@@ -277,13 +278,17 @@ def test_a_process_that_fails_ends_the_run_with_its_words(capfd, task, arguments
     ("trainer", "count"),
     [
         ({"devices": 1}, 1),
+        ({}, 1),
+        *[({"accelerator": "cpu", "devices": every}, 1) for every in (-1, "-1")],
+        *[({"devices": every}, 4) for every in (-1, "auto")],
         ({"accelerator": "cpu", "devices": 3}, 3),
         ({"accelerator": "cpu", "devices": "auto"}, 1),
         ({"accelerator": "gpu", "devices": [0, 2]}, 2),
         ({"accelerator": "cpu", "devices": 2, "num_nodes": 4}, 8),
     ],
 )
-def test_the_number_of_processes(trainer, count):
+def test_the_number_of_processes(monkeypatch, trainer, count):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     assert count_of(OmegaConf.create(trainer)) == count
 
 
@@ -299,3 +304,19 @@ def test_torchrun_must_start_as_many_as_are_asked_for(monkeypatch):
     words = r"torchrun started 4 processes, but .* ask for 2"
     with pytest.raises(FairlabError, match=words):
         refuse_other_count(2)
+
+
+@pytest.mark.parametrize(
+    ("number", "message", "exitcode", "sentence", "printed"),
+    [
+        (0, "FairlabError: no file; give one", 1, "no file; give one", ""),
+        (1, "FairlabError: no file;\n give one", 1, PREFIX.format(1) + "no file; give one", ""),
+        (0, "ValueError: a  bug", 1, PREFIX.format(0) + "ValueError: a bug", "stack\n"),
+        (1, None, 1, PREFIX.format(1) + "exit status 1", ""),
+        (1, None, -9, PREFIX.format(1) + "Signal 9", ""),
+    ],
+)
+def test_what_is_said_of_the_process_that_failed_first(capsys, number, message, exitcode, sentence, printed):
+    said = {"message": message, "extraInfo": {"py_callstack": "stack"}} if message else "Signal 9"
+    failure = SimpleNamespace(message=said, exitcode=exitcode)
+    assert (_why_it_ended(number, failure, 2), capsys.readouterr().err) == (sentence, printed)

@@ -69,7 +69,7 @@ def test_a_written_forest_gives_scikit_learns_probabilities_to_the_bit(examples,
 
 def test_a_written_regression_gives_scikit_learns_probabilities_but_for_the_last_digit(examples, tmp_path):
     features, truth = examples
-    regression = paired_logistic(features, truth, np.arange(300) // 3, np.ones(300), 1.0)
+    regression = paired_logistic(features, truth, np.arange(300) // 3, np.ones(300), 1.0, 0)
     forest, more = fitted("forest", features, truth), np.random.default_rng(1).random((500, 5))
     write_arrays([forest, regression], tmp_path / "hate.safetensors")
     first, read = read_arrays(tmp_path / "hate.safetensors")
@@ -148,7 +148,7 @@ def test_what_is_no_regression_is_refused(change, tmp_path):
 
 def test_a_kernel_regression_of_other_shapes_is_refused(examples):
     features, truth = examples
-    arrays = vars(RegressionArrays.of(paired_logistic(features, truth, np.arange(300) // 3, np.ones(300), 1.0)))
+    arrays = vars(RegressionArrays.of(paired_logistic(features, truth, np.arange(300) // 3, np.ones(300), 1.0, 0)))
     for name, array in arrays.items():
         with pytest.raises(FairlabError, match="does not match the others"):
             RegressionArrays(**arrays | {name: np.ones((*array.shape, 7))})

@@ -17,16 +17,16 @@ from tests.methods.safety_ensemble.conftest import Biased
 
 def test_an_exported_ensemble_scores_alike_and_is_checked(fitted, tmp_path):
     fitted.finish(tmp_path)
-    fitted.export(tmp_path / "model", "")
+    fitted.export(tmp_path / "new" / "model", "")
     overview = (tmp_path / "overview.json").read_text()
     assert set(json.loads(overview)) == {"toxicity"}
     largest = json.loads((tmp_path / "largest_gaps.json").read_text())["toxicity"]
     shown = {entry["text"] for entries in largest.values() for entry in entries}
     assert len(shown) > 20
     assert not any(text in overview for text in shown)  # numbers alone
-    folder = tmp_path / "model"
+    folder = tmp_path / "new" / "model"
     loaded = load_ensemble(folder)
-    texts = ["An awful day.", "A lovely day.", "x" * 1_000_000, ""]
+    texts = ["An awful day.", "An awful Muslim day.", "A lovely day.", "x" * 1_000_000, ""]
     features = fitted.sources.score(texts)
     expected = fitted.models["after"]["toxicity"].score(features)
     np.testing.assert_allclose(loaded.score(Sources([Biased()]), texts)["toxicity"], expected, rtol=1e-13)

@@ -57,7 +57,6 @@ def test_no_row_is_scored_twice(tmp_path):
     assert [line["id"] for line in lines] == ["1", "2", "3", "4", "5", "6", "line 7"]
     assert lines[-1]["error"] == "not JSON"
     assert [path.name for path in tmp_path.iterdir()] == ["scores.jsonl"]
-    (tmp_path / "other").mkdir()
     parts(tmp_path / "other").finish(items, lambda: whole, num_proc=1)
     assert (tmp_path / "other" / "scores.jsonl").read_bytes() == (tmp_path / "scores.jsonl").read_bytes()
 
