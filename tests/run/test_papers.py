@@ -18,7 +18,7 @@ def runs(monkeypatch):
 
 def record(name, status="finished", readings=(1,), reasons=()):
     not_run = [SimpleNamespace(reason=reason) for reason in reasons]
-    return SimpleNamespace(folder=name, status=status, readings=list(readings), not_run=not_run)
+    return SimpleNamespace(folder=name, status=status, state=status, readings=list(readings), not_run=not_run)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_a_citation_goes_into_a_new_file(runs, capsys, tmp_path):
     assert f"{output} already exists; give another --output" in capsys.readouterr().err
 
 
-def test_a_table_says_which_finished_runs_it_leaves_out(runs, capsys, monkeypatch):
+def test_a_table_says_which_runs_it_leaves_out(runs, capsys, monkeypatch):
     asked = []
 
     def paper_table(records, keys, **settings):
@@ -68,7 +68,10 @@ def test_a_table_says_which_finished_runs_it_leaves_out(runs, capsys, monkeypatc
     table(["a", "b", "--no-baseline", "--readings", "k", "--decimals", "3"])
     said = capsys.readouterr()
     assert said.out == "markdown\n"
-    assert said.err == "not in the table: a1 (x; y)\nnot in the table: a2 (it has no results)\n"
+    assert (
+        said.err
+        == "not in the table: a1 (x; y)\nnot in the table: a2 (it has no results)\nnot in the table: a3 (failed)\n"
+    )
     table(["b", "--latex", "--caption", "Ours."])
     assert capsys.readouterr().out == "latex Ours.\n"
     assert asked == [(["a1", "a2", "a3", "b"], ["k"], False, 3), (["b"], None, True, None)]
