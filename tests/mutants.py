@@ -117,6 +117,7 @@ def imports(path: Path) -> frozenset[str]:
     """Return the names of fairlab's modules that a file imports or mentions, such as ``fairlab.losses.ccd``."""
     text = path.read_text(encoding="utf-8")
     found = set(re.findall(r"\bfairlab(?:\.\w+)+", text))
+    found |= set(re.findall(r"\b(fairlab(?:\.[a-z_]\w*)+)\.[A-Z]", text))  # of the name of a class
     for module, names in re.findall(r"from (fairlab[\w.]*) import (\([^)]*\)|[^\n]*)", text):
         found |= {f"{module}.{name}" for name in re.findall(r"\w+", names)}
     return frozenset(found)

@@ -18,6 +18,7 @@ from experiments.rendering import markdown
 from experiments.shared.nested_draws import nested_draws
 from experiments.shared.power import detectable_mean
 from fairlab.metrics.bootstrap import Z
+from fairlab.metrics.significance import holm
 
 NAMES = {
     "chance": "random",
@@ -27,6 +28,7 @@ NAMES = {
 }
 SEEDS = 5
 WORDS = 3
+PLANNED = "paper"  # the arm that the planned test compares with random
 Array = NDArray[np.float64]
 
 
@@ -189,19 +191,33 @@ def is_dropped(word: str) -> bool:
 
 
 def difference() -> str:
-    """Return a table of the paper's score minus random, paired by word and seed."""
-    rows, found = [], []
-    for word in dict.fromkeys(one["word"] for one in known_truth_runs.finished()):
-        if seeds := seeds_of(word, "paper", "random"):
-            both = (matrix(word, arm, seeds, AGAINST).mean(axis=1) for arm in ("paper", "random"))
-            values = np.subtract(*both).tolist()
-            found += values
-            rows.append([word, ", ".join(f"{value:+.1f}" for value in values)])
-    if len(found) > 1:
-        power = f", detectable {detectable_mean(stdev(found), len(found)):.1f}" if len(found) > 2 else ""
-        bounds = "[{:+.1f}, {:+.1f}]".format(*t_interval(found))
-        rows.append(["mean", f"{fmean(found):+.1f} {bounds} (p {p_over_seeds(found):.3f}, n {len(found)}{power})"])
-    return markdown(["word", "the paper's score minus random, points, by seed"], rows or [["none finished", ""]])
+    """Return a table of each arm minus random at 5 %, paired by word and seed, with the planned test first."""
+    words = list(dict.fromkeys(one["word"] for one in known_truth_runs.finished()))
+    found = {arm: {word: minus_random(word, arm) for word in words} for arm in (PLANNED, "association", "oracle")}
+    pooled = {arm: [value for values in of.values() for value in values] for arm, of in found.items()}
+    pooled = {arm: values for arm, values in pooled.items() if len(values) > 1}
+    p = {arm: p_over_seeds(values) for arm, values in pooled.items()}
+    others = [arm for arm in p if arm != PLANNED]
+    adjusted = dict(zip(others, holm([p[arm] for arm in others]), strict=True))
+    rows = []
+    for arm, values in pooled.items():
+        each = ("; ".join(f"{value:+.1f}" for value in found[arm][word]) for word in words)
+        low, high = t_interval(values)
+        power = f"{detectable_mean(stdev(values), len(values)):.1f}" if len(values) > 2 else "too few runs"
+        mean, corrected = f"{fmean(values):+.1f} [{low:+.1f}, {high:+.1f}]", adjusted.get(arm)
+        tests = [f"{p[arm]:.3f}", "planned test" if corrected is None else f"{corrected:.3f}", power]
+        rows.append([NAMES.get(arm, arm), *each, str(len(values)), mean, *tests])
+    header = ["minus random, points", *words, "runs", "mean [t-interval]", "p (t-test)", "p by Holm", "detectable"]
+    return markdown(header, rows or [["none finished"]])
+
+
+def minus_random(word: str, arm: str) -> list[float]:
+    """Return an arm's accuracy minus that of random rewriting at 5 %, in points, for each seed that has both."""
+    if not (seeds := seeds_of(word, arm, "random")):
+        return []
+    both = (matrix(word, one, seeds, AGAINST).mean(axis=1) for one in (arm, "random"))
+    found: list[float] = np.subtract(*both).tolist()
+    return found
 
 
 TABLES: dict[str, Any] = {

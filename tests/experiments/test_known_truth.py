@@ -132,7 +132,10 @@ def test_proportion_of_the_gap(tmp_path, monkeypatch):
 
 
 def test_the_planned_test_is_over_pairs_of_word_and_seed(monkeypatch):
-    right = {("paper", 42): 9, ("paper", 43): 13, ("random", 42): 7, ("random", 43): 10}  # of 19 that contradict
+    right = {("paper", 42): 9, ("paper", 43): 13, ("random", 42): 7, ("random", 43): 10} | {
+        ("oracle", 42): 11,
+        ("oracle", 43): 13,
+    }  # of 19 that contradict
     rows = [
         {"word": "group", "arm": arm, "seed": seed, "follow": runs.written([True] * 10), "follow_n": 10}
         | {"against": runs.written([k < count for k in range(19)]), "against_n": 19}
@@ -140,5 +143,7 @@ def test_the_planned_test_is_over_pairs_of_word_and_seed(monkeypatch):
     ]
     monkeypatch.setattr(runs, "finished", lambda: rows)
     lines = tables.difference().splitlines()
-    assert lines[2] == "| group | +10.0, +15.0 |"  # a count is a twentieth of the test
-    assert lines[3].startswith("| mean | +12.5 [-19.3, +44.3] (p 0.126, n 2)")  # 12.706 times 2.5
+    assert lines[2] == (  # a count is a twentieth of the test, and the half-width is 12.706 times 2.5
+        "| the paper's score | +10.0; +15.0 | 2 | +12.5 [-19.3, +44.3] | 0.126 | planned test | too few runs |"
+    )
+    assert lines[3] == "| oracle | +20.0; +15.0 | 2 | +17.5 [-14.3, +49.3] | 0.090 | 0.090 | too few runs |"
