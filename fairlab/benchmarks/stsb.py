@@ -84,6 +84,8 @@ def _quantity(cosines: NDArray[np.floating], scores: NDArray[np.floating]) -> Qu
     return quantity(spearman_points, cosines, scores, subset="dev", name="spearman")
 
 
-def spearman_points(cosines: NDArray[np.floating], scores: NDArray[np.floating], axis: int) -> NDArray[np.floating]:
+def spearman_points(
+    cosines: NDArray[np.floating], scores: NDArray[np.floating], axis: int = -1
+) -> NDArray[np.floating]:
     """Return the Spearman correlation times 100."""
     return 100 * spearman(cosines, scores, axis)
