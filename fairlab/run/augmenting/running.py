@@ -283,7 +283,7 @@ def refuse_provenance(rows: Iterable[Any], source: str) -> None:
     Rows of an earlier output of ``fairlab.augment`` have all of these columns or none.
     """
     first = next(row for row in rows if isinstance(row, Row))
-    columns = [name for name in PROVENANCE if name in first.extra]
+    columns = [name for name in PROVENANCE if name in {*first.extra, *first.names}]
     if len(columns) == 1:
         raise FairlabError(
             f"{source} has the column '{columns[0]}', in which the origin of new rows is written; rename the column"

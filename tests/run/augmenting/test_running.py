@@ -86,7 +86,9 @@ def test_nothing_to_write_names_the_files_with_the_reasons(tmp_path, reasons, qu
 
 def test_an_input_with_a_column_of_the_origin_of_new_rows_is_refused():
     of_earlier = Row("1", "a", {"source_text": "b", "changed": []}, "line 1", 1)
-    refuse_provenance([of_earlier], "a.csv")
+    of_its_source = Row("1", "b", {"text": "a", "changed": []}, "line 1", 1, field="source_text")
+    refuse_provenance([of_earlier, of_its_source], "a.csv")
+    refuse_provenance([of_its_source], "a.csv")
     own = Row("1", "a", {"changed": "yes"}, "line 2", 2)
     with pytest.raises(FairlabError, match=r"has the column 'changed', in which the origin of new rows is written"):
         refuse_provenance([BadRow("line 1", "no text", ""), own], "a.csv")
