@@ -167,8 +167,9 @@ def read_manifest(file: Path) -> dict[str, Any]:
     """Read and check a manifest.
 
     Raises:
-        FairlabError: The file is not JSON, or does not have the layout of :class:`ManifestFile`.
+        FairlabError: The file is not JSON, is a link out of its folder, or does not have the layout of
+            :class:`ManifestFile`.
     """
-    content = read_json(file)
+    content = read_json(inside(file.parent, file.name, str(file)))
     require_form(file, content, ManifestFile)
     return content  # type: ignore[no-any-return]

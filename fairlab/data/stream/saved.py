@@ -45,6 +45,8 @@ def opened(source: str) -> Mapping[str, Any]:
         name, _, rest = source.partition(":")
         config, _, split = rest.rpartition(":")
         found = _from_hub(name, config or None)
+    if not found:
+        raise FairlabError(f"{name} has no splits; copy or save the dataset again")
     if split and split not in found:
         known = ", ".join(filter(None, found)) or "none, so leave it out"
         raise FairlabError(f"{name} has no split '{split}'; there are: {known}")

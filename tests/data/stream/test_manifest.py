@@ -5,6 +5,7 @@ import pytest
 from fairlab.data.groups import read_groups
 from fairlab.data.published.task_files import examples_digest
 from fairlab.data.published.tasks import Example
+from fairlab.data.stream.features import description_of
 from fairlab.data.stream.manifest import Manifest, data_files, dataset_facts, dataset_rows
 from fairlab.files import sha256
 from fairlab.types import DataUnavailable, FairlabError
@@ -69,6 +70,10 @@ def test_an_output_that_is_not_as_it_was_written_is_refused(tmp_path):
     (tmp_path / "manifest.json").write_text(json.dumps({"shards": [1]}))
     with pytest.raises(FairlabError, match=r"manifest\.json: shards\[0\] must be values by name"):
         read_groups(str(tmp_path))
+    (tmp_path / "manifest.json").unlink()
+    (tmp_path / "manifest.json").symlink_to("/etc/hostname")
+    with pytest.raises(FairlabError, match=r"manifest\.json is a link out of the folder"):
+        description_of(str(tmp_path))
     (tmp_path / "manifest.json").unlink()
     with pytest.raises(
         DataUnavailable, match=r"has no manifest\.json: it is not a finished output of fairlab\.augment"

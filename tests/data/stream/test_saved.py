@@ -68,6 +68,9 @@ def test_where_no_split_is_for_training_one_is_named(tmp_path):
     assert texts(str(tmp_path / "one")) == [("", "row 1", 1, "a")]
     with pytest.raises(FairlabError, match="has no split 'train'; there are: none, so leave it out"):
         read_rows(f"{tmp_path}/one:train")
+    (tmp_path / "d" / "dataset_dict.json").write_text(json.dumps({"splits": []}))
+    with pytest.raises(FairlabError, match="d has no splits; copy or save the dataset again"):
+        description_of(str(tmp_path / "d"))
 
 
 def test_its_hash_is_that_of_its_files(saved, tmp_path):
