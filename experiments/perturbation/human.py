@@ -224,24 +224,17 @@ def trap(axis: str, text: str) -> list[PerturbationPair]:
     The target is drawn from the attributes that the word does not have.
     """
     lexicon = load_lexicon(axis)
-    forms = {form.casefold(): entry for entry in lexicon.entries for form in entry.forms[1:] if form}
+    listed: dict[str, set[str]] = {}
+    for entry in lexicon.entries:
+        for attribute, form in zip(lexicon.attributes, entry.forms[1:], strict=True):
+            listed.setdefault(form.casefold(), set()).add(attribute)
     for word in re.findall(r"\w+", text):
-        entry, name = forms.get(word.casefold()), find_name(word) if axis != "age" and word[0].isupper() else None
-        if entry is None and name is None and not (axis == "age" and word.isdigit()):
-            continue
-        own = (
-            {
-                a
-                for a, form in zip(lexicon.attributes, entry.forms[1:], strict=True)
-                if form.casefold() == word.casefold()
-            }
-            if entry
-            else set()
-        )
-        if name is not None:
+        own = set(listed.get(word.casefold(), ()))
+        if axis != "age" and word[0].isupper() and (name := find_name(word)):
             own |= {name.gender, name.race}
-        target = random.Random(text).choice([one for one in lexicon.attributes if one not in own])
-        return [PerturbationPair(text, word, target, "")]
+        if own or (axis == "age" and word.isdigit()):
+            target = random.Random(text).choice([one for one in lexicon.attributes if one not in own])
+            return [PerturbationPair(text, word, target, "")]
     return []
 
 

@@ -249,15 +249,16 @@ def _request_scores(place: str, texts: list[str], of_text: str = "") -> list[dic
 def _answer(place: str, texts: list[str]) -> Any:
     """Return the JSON value with which a server answers a request. The request is repeated while the server is busy."""
     request = urllib.request.Request(place, json.dumps({"input": texts}).encode(), {"Content-Type": "application/json"})
-    for wait in (*WAITS, None):
+    waits = iter(WAITS)
+    while True:
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT) as reply:
                 return json.load(reply)
         except (OSError, HTTPException) as error:
+            wait = next(waits, None)
             if wait is None or not _may_pass(error):
                 raise
             time.sleep(wait)
-    return None
 
 
 def _may_pass(error: Exception) -> bool:

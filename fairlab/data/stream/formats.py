@@ -120,12 +120,9 @@ def numbered(file: BinaryIO) -> Iterator[tuple[int, str | BadRow]]:
     lines = text_stream(file)
     try:
         for number, line in enumerate(bounded_lines(lines), start=1):
-            reason = (
-                ""
-                if (byte := bad_byte(line)) is None
-                else f"not UTF-8 (byte {byte} of the line); save the file as UTF-8"
-            )
-            reason = length_fault(line) or reason
+            reason = length_fault(line)
+            if not reason and (byte := bad_byte(line)) is not None:
+                reason = f"not UTF-8 (byte {byte} of the line); save the file as UTF-8"
             yield number, (BadRow(f"line {number}", reason, _shown(line)) if reason else line.removesuffix("\n"))
     finally:
         lines.detach()  # the stream belongs to the caller

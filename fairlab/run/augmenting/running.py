@@ -116,8 +116,8 @@ def reader_of(values: dict[str, Any]) -> tuple[Callable[[], Iterator[Any]], Desc
     values["field"] = fields_of(values["input"], values["field"])
     about = description_of(values["input"])
     read = partial(dataset_rows, values["input"], values["field"], every_split=True)
-    refuse_unreadable(read(), values["input"])  # before anything that takes seconds
-    refuse_provenance(read(), values["input"])
+    first = first_readable(read(), values["input"])  # before anything that takes seconds
+    refuse_provenance(first, values["input"])
     return read, about
 
 
@@ -257,17 +257,16 @@ def gather_review(manifest: Manifest, folder: Path) -> None:
     write_whole(folder / "review.jsonl", "".join(lines))
 
 
-def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
-    """Raise an error with the reason for the first row if no row can be read.
+def first_readable(rows: Iterable[Any], source: str) -> Row:
+    """Return the first row that can be read.
 
-    Reading stops at the first readable row.
+    Raises:
+        FairlabError: There is none. The message has the reason for the first row.
     """
-    from fairlab.data.stream.formats import BadRow
-
     first, count = None, 0
     for row in rows:
-        if not isinstance(row, BadRow):
-            return
+        if isinstance(row, Row):
+            return row
         first, count = first or row, count + 1
     if first is None:
         raise FairlabError(f"{source} holds no rows; give a file with texts")
@@ -277,13 +276,12 @@ def refuse_unreadable(rows: Iterable[Any], source: str) -> None:
     )
 
 
-def refuse_provenance(rows: Iterable[Any], source: str) -> None:
-    """Raise an error if the first readable row has a column in which the origin of new rows is written.
+def refuse_provenance(row: Row, source: str) -> None:
+    """Raise an error if a row of the input has a column in which the origin of new rows is written.
 
     Rows of an earlier output of ``fairlab.augment`` have all of these columns or none.
     """
-    first = next(row for row in rows if isinstance(row, Row))
-    columns = [name for name in PROVENANCE if name in {*first.extra, *first.names}]
+    columns = [name for name in PROVENANCE if name in {*row.extra, *row.names}]
     if len(columns) == 1:
         raise FairlabError(
             f"{source} has the column '{columns[0]}', in which the origin of new rows is written; rename the column"

@@ -17,12 +17,12 @@ from fairlab.data.stream.shards import BAD
 from fairlab.run.augmenting.running import (
     _rate_notes,
     _row_notes,
+    first_readable,
     gather_quarantine,
     gather_review,
     refuse_nothing,
     refuse_provenance,
     refuse_unplanned,
-    refuse_unreadable,
 )
 from fairlab.types import FairlabError, Row
 
@@ -87,22 +87,23 @@ def test_nothing_to_write_names_the_files_with_the_reasons(tmp_path, reasons, qu
 def test_an_input_with_a_column_of_the_origin_of_new_rows_is_refused():
     of_earlier = Row("1", "a", {"source_text": "b", "changed": []}, "line 1", 1)
     of_its_source = Row("1", "b", {"text": "a", "changed": []}, "line 1", 1, field="source_text")
-    refuse_provenance([of_earlier, of_its_source], "a.csv")
-    refuse_provenance([of_its_source], "a.csv")
+    refuse_provenance(of_earlier, "a.csv")
+    refuse_provenance(of_its_source, "a.csv")
     own = Row("1", "a", {"changed": "yes"}, "line 2", 2)
     with pytest.raises(FairlabError, match=r"has the column 'changed', in which the origin of new rows is written"):
-        refuse_provenance([BadRow("line 1", "no text", ""), own], "a.csv")
+        refuse_provenance(own, "a.csv")
 
 
 def test_input_without_a_readable_row_is_refused_with_the_first_reason():
     bad = [BadRow("line 1", "no text", ""), BadRow("line 2", "not UTF-8 (x); save it", "")]
-    refuse_unreadable(iter([*bad, "a row", None]), "a.csv")
+    row = Row("1", "a", {}, "line 3", 3)
+    assert first_readable(iter([*bad, row, None]), "a.csv") is row
     with pytest.raises(FairlabError, match=r"none of the 2 rows of a.csv .* first, line 1: no text; if the text is in"):
-        refuse_unreadable(bad, "a.csv")
+        first_readable(bad, "a.csv")
     with pytest.raises(FairlabError, match=r"line 2: not UTF-8 \(x\); save it$"):
-        refuse_unreadable(bad[1:], "a.csv")
+        first_readable(bad[1:], "a.csv")
     with pytest.raises(FairlabError, match="holds no rows"):
-        refuse_unreadable([], "a.csv")
+        first_readable([], "a.csv")
 
 
 def test_unreadable_and_flagged_rows_are_gathered(tmp_path):
