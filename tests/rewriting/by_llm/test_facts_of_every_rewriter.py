@@ -69,3 +69,12 @@ def test_a_changed_number_is_no_rewrite_by_default(rewrite, made, facts, expecte
 @pytest.mark.parametrize("rewriter", [LLMGroups, LLMLabelled, Identity])
 def test_facts_are_kept_by_default(rewriter):
     assert rewriter.__init__.__kwdefaults__["facts"] is True
+
+
+def test_names_and_listed_words_of_a_group_may_change(tmp_path):
+    source = "Later Ms Anna Lee won 3 times."
+    versions = {"neutral": "Later Mx Sam Lee won 3 times.", "woman": source, "man": "Later Mr Ben Lee won 3 times."}
+    with Stub(lambda payload, nth: said(json.dumps(versions | {"confidence": 1}))) as stub:
+        llm = LLM(Server(stub.url, "m"), "m", Ledger(tmp_path / "ledger.sqlite"))
+        (found,) = LLMGroups(lexicon=load_lexicon("gender"), llm=llm).groups([source])
+    assert found.versions == versions
