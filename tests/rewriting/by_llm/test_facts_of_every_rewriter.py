@@ -16,8 +16,8 @@ from fairlab.rewriting.word_rewriters import Selection
 from fairlab.types import Row
 from tests.llm.stub import Stub, said
 
-SOURCE = "In Lyon she won 3 times."
-KEPT, LOST = "In Lyon he won 3 times.", "In Lyon he won 7 times."
+SOURCE = "In Orléans she won 3 times."
+KEPT, LOST = "In Orléans he won 3 times.", "In Orléans he won 7 times."
 
 
 def groups(llm, made, facts):
@@ -47,9 +47,11 @@ def injected(llm, made, facts):
 
 
 def answering(made):
-    """A model that gives a text in every form that is asked for."""
+    """A model that gives a text in every form that is asked for, if it can read the source with its accent."""
 
     def act(payload, nth):
+        if "Orléans" not in payload["messages"][-1]["content"]:
+            return said("{}")
         wanted = payload["response_format"]["json_schema"]["schema"]["properties"]
         answer = {"neutral": SOURCE.replace("she", "they"), "woman": SOURCE, "man": made, "text": made, "confidence": 1}
         answer |= {"flagged": False, "why": ""}
