@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier, Fields
-from fairlab.audit.data import LabelledRows
+from fairlab.audit.data import LabelledRows, only_rows
 from fairlab.audit.group_rates import members_of
 from fairlab.audit.odds import Chances, chance_of, fit_chances
-from fairlab.audit.outputs import cuts_of, outputs_of
+from fairlab.audit.outputs import answered, cuts_of, outputs_of
 from fairlab.audit.people import attributes_of, people_column
 from fairlab.audit.thresholds import chosen_cuts
 from fairlab.checks.foreign import read_object, require_form
@@ -93,7 +93,8 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
             most ``keep`` points of accuracy, it selects the threshold with the smallest gap in error rates. ``odds``
             gives each group of the first column its own probabilities of predicting a label, with equalized odds.
         model: Classifier.
-        data: Rows with labels and groups, which must not be the rows to measure on.
+        data: Rows with labels and groups, which must not be the rows to measure on. Rows on which the model fails are
+            left out.
         keep: Largest loss of accuracy on these rows, in points; not used by ``odds``.
         threshold: Threshold of labels for which the model has no threshold of its own.
 
@@ -105,8 +106,8 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
         raise FairlabError(f"{model.name}: a rule is already applied; give the model without it")
     if data.kind == "score":
         raise FairlabError("mend= changes decisions, and the model gives scores; use +experiment=fairtune instead")
-    outputs = outputs_of(model, data.fields, data.kind, data.labels)
-    labels = list(data.labels)
+    found = answered(model, data.fields, data.kind, data.labels)
+    data, outputs, labels = only_rows(data, ~found.failed), found.values[~found.failed], list(data.labels)
     if way == "threshold":
         columns = [found for groups in data.groups.values() if len((found := members_of(groups)).names) > 1]
         if not columns:

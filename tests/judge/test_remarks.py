@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import fairlab
 from fairlab.judge.reading import read_tool_runs
 from fairlab.judge.verdicts import judge
 from fairlab.types import FairlabError
@@ -133,6 +134,19 @@ def test_files_that_cannot_be_read_say_how_they_can(tmp_path, name, content, mes
     (tmp_path / name).write_text(content)
     with pytest.raises(FairlabError, match=message):
         read_tool_runs(tmp_path / Path(name).parts[0])
+
+
+def test_files_beside_the_runs_that_were_not_read_are_named(tmp_path):
+    for name in ("a", "b"):
+        table(tmp_path / f"{name}.csv", [(k, k % 2) for k in range(30)])
+    for name, content in (("c.csv.gz", "x"), ("d.json", ""), ("e.csv", "text\nyes\n"), ("f.xlsx", "PK"), ("g.md", "")):
+        (tmp_path / name).write_text(content)
+    said = str(fairlab.compare(tmp_path))
+    found = f"not read: {tmp_path}/c.csv.gz (compressed; unpack it), {tmp_path}/d.json (empty), {tmp_path}/e.csv (no "
+    assert f"{found}columns id and score), {tmp_path}/f.xlsx (a spreadsheet; save it as .csv)\n" in said
+    (tmp_path / "b.csv").unlink()
+    with pytest.raises(FairlabError, match=r"a single run cannot be compared \(not read: .*c\.csv\.gz \(compressed"):
+        fairlab.compare(tmp_path)
 
 
 def test_identifiers_in_two_spellings_are_shown(tmp_path):
