@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from fairlab.files import check_folder
+from fairlab.files import check_folder, run_folders
 from fairlab.judge import formats
 from fairlab.judge.formats import item_tables
 from fairlab.judge.opening import beginning
@@ -37,6 +37,9 @@ def read_tool_runs(place: str | Path) -> list[ToolRun]:
     """
     runs = find_tool_runs(place)
     path, columns = Path(place), " and ".join(item_tables.COLUMNS)
+    if not runs and path.is_dir() and (own := run_folders(path)):
+        named = " ".join(map(str, own[:MOST_NAMED]))
+        raise FairlabError(f"{place} holds runs of fairlab ({len(own)}); give the folders of some, such as {named}")
     packed = (
         [file for file in ([path] if path.is_file() else _files(path)) if file.suffix in PACKED] if not runs else []
     )
@@ -73,14 +76,17 @@ def find_tool_runs(place: str | Path) -> list[ToolRun]:
 def unread_files(folder: str | Path) -> list[str]:
     """Return the files of a folder that look like results but that no reader recognises, each with the reason.
 
+    Runs of fairlab are listed by their folders.
+
     The result is empty for a single file, which :func:`read_tool_runs` reads or refuses.
     """
     path = Path(folder)
     if not path.is_dir():
         return []
-    found = []
+    own = run_folders(path)
+    found = [f"{run} (a run of fairlab; compare it by its own folder)" for run in own]
     for file in _files(path):
-        reason = _unread_reason(file)
+        reason = "" if any(file.is_relative_to(run) for run in own) else _unread_reason(file)
         if reason and not any(one.recognises(file) for one in readers()):
             found.append(f"{file} ({reason})")
     return found
