@@ -6,7 +6,7 @@ Shapes: N is the number of texts, L the number of labels.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,10 +86,9 @@ def answered(
     distinct = list(dict.fromkeys(tuple(fields) for fields in texts))
     asking = _Asking(model, kind, labels, len(distinct), most)
     size = model.at_once or max(1, len(distinct))
-    parts: Iterable[Sequence[Fields]] = [distinct[k : k + size] for k in range(0, len(distinct), size)]
-    if model.at_once:
-        parts = with_progress(parts, "classifying")
-    found = np.concatenate([asking.outputs(part) for part in parts])
+    parts = [distinct[k : k + size] for k in range(0, len(distinct), size)]
+    shown = with_progress(parts, "classifying") if model.at_once else parts
+    found = np.concatenate([asking.outputs(part) for part in shown])
     place = {fields: k for k, fields in enumerate(distinct)}
     values = found[[place[tuple(fields)] for fields in texts]]
     return Outputs(values, np.isnan(values).any(axis=1), len(distinct), asking.failures)
@@ -128,7 +127,7 @@ class _Asking:
             size = min(AT_ONCE, (len(texts) + 1) // 2)
             return np.concatenate([self.outputs(texts[k : k + size]) for k in range(0, len(texts), size)])
         bad = ~np.isfinite(found).all(axis=1)
-        for k in np.flatnonzero(bad):
+        for k in np.flatnonzero(bad).tolist():
             self._fail(texts[k], "it returns no number")
         found[bad] = np.nan
         _refuse_other_outputs(self.model, found[~bad], self.kind)
