@@ -15,7 +15,7 @@ from fairlab.audit.any_classifier import AnyClassifier, Fields
 from fairlab.audit.data import only_rows
 from fairlab.audit.measuring import Audit
 from fairlab.audit.outputs import SHOWN, Outputs, answered
-from fairlab.audit.pairs import Pairs
+from fairlab.audit.pairs import Pair, Pairs
 
 Mask = NDArray[np.bool_]
 
@@ -77,10 +77,10 @@ def _failed(model: AnyClassifier, found: Outputs) -> str:
 
 def _left_out(pairs: Sequence[Pairs], rows: Mask, sides: Mask) -> str:
     """Return the number of rows and pairs that are left out, and how much this can change a share of predictions."""
-    lost = sides.any(axis=0)
+    lost: Mask = np.logical_or.reduce(sides)
     before, after, control = sides.sum(axis=1)
     of_axes = np.split(lost, np.cumsum([len(one) for one in pairs])[:-1])
-    most = 100 * max(float(one.mean()) for one in (rows, *of_axes) if len(one))
+    most = 100 * max(float(one.mean()) for one in [rows, *of_axes] if one.size)
     return (
         f"{rows.sum()} of {len(rows)} rows and {lost.sum()} of {len(lost)} pairs are left out ({before} by the text, "
         f"{after} by the changed text, {control} by the control), which can change a share by up to {most:.2g} points"
@@ -97,8 +97,8 @@ def _only(audit: Audit, rows: Mask, pairs: Mask, right: Mask) -> Audit:
         right: Whether the model classified the corrected text of each pair of the sheet that has one.
     """
     place = np.cumsum(rows) - 1
-    kept, moved = iter(pairs), {}
-    parts = []
+    kept, parts = iter(pairs), []
+    moved: dict[int, Pair] = {}
     for one in audit.pairs:
         some = [pair for pair in one.pairs if next(kept)]
         moved |= {id(pair): replace(pair, row=int(place[pair.row])) for pair in some}

@@ -106,15 +106,16 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
         raise FairlabError(f"{model.name}: a rule is already applied; give the model without it")
     if data.kind == "score":
         raise FairlabError("mend= changes decisions, and the model gives scores; use +experiment=fairtune instead")
-    found = answered(model, data.fields, data.kind, data.labels)
-    data, outputs, labels = only_rows(data, ~found.failed), found.values[~found.failed], list(data.labels)
+    kind, labels = data.kind, list(data.labels)
+    given = answered(model, data.fields, kind, labels)
+    data, outputs = only_rows(data, ~given.failed), given.values[~given.failed]
     if way == "threshold":
         columns = [found for groups in data.groups.values() if len((found := members_of(groups)).names) > 1]
         if not columns:
             raise FairlabError("fewer than two groups of fit have 20 rows, so no gap can be reduced; give more rows")
         start = cuts_of(model, labels, threshold)
         cuts = chosen_cuts(data, outputs, columns, start, keep / 100)
-        return Rule("threshold", data.kind, labels, dict(zip(labels, cuts.tolist(), strict=True)), rows=len(outputs))
+        return Rule("threshold", kind, labels, dict(zip(labels, cuts.tolist(), strict=True)), rows=len(outputs))
     if data.kind == "one" and len(labels) != 2:
         raise FairlabError(f"mend=odds needs two labels, or several per text, not {len(labels)}; use mend=threshold")
     column = next(iter(data.groups), "")
@@ -125,7 +126,7 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
     for place in places:
         truth = data.truth if data.kind == "one" else data.truth[:, place]
         chances[labels[place]] = fit_chances(truth, outputs[:, place], data.groups[column], labels[place])
-    return Rule("odds", data.kind, labels, column=column, chances=chances, rows=len(outputs))
+    return Rule("odds", kind, labels, column=column, chances=chances, rows=len(outputs))
 
 
 def mended(model: AnyClassifier, rule: Rule) -> AnyClassifier:
