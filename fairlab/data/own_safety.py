@@ -39,14 +39,10 @@ class TableColumns:
 
 
 def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[SafetyText]:
-    """Yield the labelled texts of a table.
+    """Yield the labelled texts of a table in any supported format, a saved dataset or an output of ``fairlab.augment``.
 
     An empty cell means that the harm was not annotated. A harm is named after its column, in lower case without
     accents, and with underscores instead of other characters.
-
-    Args:
-        file: Table in any supported format, saved dataset, or output folder of ``fairlab.augment``.
-        columns: Columns of the table; None for the default names.
 
     Raises:
         DataUnavailable: The file does not exist.

@@ -253,10 +253,6 @@ def prepare(
 def begin(folder: Path, facts: dict[str, Any]) -> None:
     """Create the folder of a preparation, or keep the folder of an interrupted preparation with the same settings.
 
-    Args:
-        folder: Folder to prepare text in.
-        facts: Settings and sources that determine the shards.
-
     Raises:
         FairlabError: The folder is a link, or links lead out of it.
     """

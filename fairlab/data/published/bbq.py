@@ -134,11 +134,6 @@ def find_target(groups: list[list[str]], stereotyped: list[str], unknown: int) -
     Case, spaces and hyphens are ignored. A combined group such as ``F-Black`` also counts as each of its parts, and
     words such as *woman* and *boy* count as ``F`` and ``M``.
 
-    Args:
-        groups: Groups of each answer's person, as given in the file.
-        stereotyped: Stereotyped groups of the item.
-        unknown: Position of the answer "unknown".
-
     Returns:
         Position, or None if there is a tie.
 

@@ -41,14 +41,7 @@ class FoldScores:
 def fold_scores(
     models: FoldModels, setting: Setting, views: Views, others: Mapping[str, Views]
 ) -> dict[str, FoldScores]:
-    """Return the scores from all models of a fold, by model name.
-
-    Args:
-        models: Models of the fold.
-        setting: Setting of the debiased model.
-        views: Views of the texts that are divided into folds.
-        others: Views of texts that no model is trained on, by name.
-    """
+    """Return the scores from all models of a fold, by model name."""
     shown = {TEST: views.only(models.part.test), VALIDATION: models.held}
     shown |= {name: of.fresh() for name, of in others.items()}
     found = {}
@@ -89,12 +82,7 @@ class KeptScores:
             self.contributions.setdefault(harm, []).append(found.contributions)
 
     def judged(self, features: Sequence[str], source_scores: Array) -> Judged:
-        """Return the scores, combined over all folds.
-
-        Args:
-            features: Names of the source scores.
-            source_scores: Source scores of the texts that are divided into folds.
-        """
+        """Return the scores, combined over all folds."""
         predicted = {}
         for name, texts in self.parts.items():
             calibrated, uncalibrated = ({harm: both[k] for harm, both in self.scores[name].items()} for k in (0, 1))
