@@ -142,8 +142,7 @@ def save_adapters(model: PreTrainedModel, file: Path, dtype: torch.dtype = torch
 def remove_adapters(model: PreTrainedModel) -> None:
     """Replace the adapted layers by the original linear layers, which were frozen in training."""
     for name, module in _adapted_layers(model).items():
-        parent, _, child = name.rpartition(".")
-        setattr(model.get_submodule(parent), child, module.get_base_layer())
+        model.set_submodule(name, module.get_base_layer())
 
 
 def _adapted_layers(model: PreTrainedModel) -> dict[str, LoraLayer]:

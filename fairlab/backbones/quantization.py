@@ -126,7 +126,7 @@ def quantize(model: PreTrainedModel) -> None:
         small.weight = bitsandbytes.nn.Params4bit(weight, requires_grad=False, quant_type=KIND)
         if layer.bias is not None:
             small.bias = nn.Parameter(layer.bias.detach().cpu(), requires_grad=False)
-        _replace_layer(model, name, small.to(device))
+        model.base_model.set_submodule(name, small.to(device))
     vars(model.base_model)["is_loaded_in_4bit"] = True
 
 
@@ -140,14 +140,9 @@ def dequantize(model: PreTrainedModel) -> None:
         layer = nn.Linear(weight.shape[1], weight.shape[0], bias=small.bias is not None, device="meta")
         layer.weight = nn.Parameter(weight)
         layer.bias = small.bias
-        _replace_layer(model, name, layer)
+        model.base_model.set_submodule(name, layer)
     vars(model.base_model).pop("is_loaded_in_4bit", None)
 
 
 def _layers(model: PreTrainedModel, kind: type[nn.Module]) -> dict[str, Any]:
     return {name: module for name, module in model.base_model.named_modules() if isinstance(module, kind)}
-
-
-def _replace_layer(model: PreTrainedModel, name: str, layer: nn.Module) -> None:
-    parent, _, child = name.rpartition(".")
-    setattr(model.base_model.get_submodule(parent), child, layer)

@@ -130,11 +130,7 @@ def _check_subgroup(file: Path, rows: Sequence[Mapping[str, Any]], columns: Tabl
 
 
 def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns) -> dict[str, str] | None:
-    """Return the column of each harm, keyed by the harm's name.
-
-    Returns:
-        Columns, or None if the rows have an object of labels instead.
-    """
+    """Return the column of each harm by the harm's name, or None if the rows have an object of labels instead."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     if columns.labels is not None:
         if missing := [name for name in columns.labels if name not in names]:

@@ -29,7 +29,7 @@ STEPS = ("steps", "num_training_steps", "total_steps", "T_max")
 def make_optimizer(
     make: Callable[..., Optimizer], weights: Sequence[nn.Parameter], decayed: Decayed, values: Mapping[str, Any]
 ) -> Optimizer:
-    """Make an optimizer with values for its unset parameters; ``matrices`` excludes biases and norms from weight decay."""
+    """Make an optimizer with values for its unset parameters; ``matrices`` excludes biases and norms from decay."""
     groups: list[dict[str, Any]] = [{"params": list(weights)}]
     if decayed == "matrices":
         groups = [

@@ -35,10 +35,7 @@ from fairlab.types import FairlabError, Made, Natural, Row, need_extra
 
 DATA, OF_SPLIT = "data-{:05}.jsonl", "data-{}-{:05}.jsonl"
 NAMED = re.compile(r"data-(?:(.+)-)?\d{5,}\.jsonl")
-FILES = {
-    "rejected": "rejected-{:05}.jsonl",
-    "quarantine": "shards/{:05}.quarantine.jsonl",
-}
+FILES = {"rejected": "rejected-{:05}.jsonl", "quarantine": "shards/{:05}.quarantine.jsonl"}
 BAD = "rows that cannot be read"
 SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_CHARACTERS = 8_000_000  # maximum number of characters per shard, to bound memory for long texts
@@ -129,8 +126,7 @@ def make_shards(
         folder: Folder of the output.
         shard_rows: Number of input rows in a shard, fewer if texts are very long.
         num_proc: Number of processes; 1 uses the current process.
-        engine: Place where shards are made: ``local``, or ``ray`` for the Ray cluster that this process connects
-            to.
+        engine: Place where shards are made: ``local``, or ``ray`` for the cluster that this process connects to.
 
     Raises:
         FairlabError: A process was killed, Ray is not installed, or the augmentation failed.

@@ -8,7 +8,6 @@ Shape letters: N texts, R repeats of the division into folds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,21 +20,9 @@ from fairlab.methods.safety_ensemble.views import Views
 
 Array = NDArray[np.float64]
 TEST, VALIDATION = "test", "validation"
-
-
-@dataclass(frozen=True)
-class FoldScores:
-    """Scores from one of the models of a fold.
-
-    Attributes:
-        scores: Calibrated and uncalibrated scores, (2, N), by part: the fold's test and validation texts, and other
-            texts.
-        contributions: Importance of each source score, (F,); None for models without trees, and for controls and
-            rivals.
-    """
-
-    scores: Mapping[str, Array]
-    contributions: Array | None
+# Of one model of a fold: calibrated and uncalibrated scores (2, N), by part of the texts, and the importance of each
+# source score (F,), which is None for models without trees, and for controls and rivals.
+FoldScores = tuple[Mapping[str, Array], Array | None]
 
 
 def fold_scores(
@@ -47,7 +34,7 @@ def fold_scores(
     found = {}
     for name, model in models.named(setting).items():
         contributions = model.model.contributions if name in (BASELINE, DEBIASED) else None
-        found[name] = FoldScores({of: np.stack(model.scores(seen)) for of, seen in shown.items()}, contributions)
+        found[name] = {of: np.stack(model.scores(seen)) for of, seen in shown.items()}, contributions
     return found
 
 
@@ -73,13 +60,14 @@ class KeptScores:
     def add(self, harm: str, repeat: int, part: Part, found: FoldScores) -> None:
         """Add the scores from the model of one fold."""
         masks = {TEST: part.test, VALIDATION: part.validation}
-        for of, scores in found.scores.items():
+        of_parts, contributions = found
+        for of, scores in of_parts.items():
             if of in masks:
                 self.scores[of][harm][:, repeat, masks[of]] = scores
             else:
                 self.scores[of][harm][:, repeat] += scores / self.count
-        if found.contributions is not None:
-            self.contributions.setdefault(harm, []).append(found.contributions)
+        if contributions is not None:
+            self.contributions.setdefault(harm, []).append(contributions)
 
     def judged(self, features: Sequence[str], source_scores: Array) -> Judged:
         """Return the scores, combined over all folds."""

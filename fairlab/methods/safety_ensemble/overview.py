@@ -54,11 +54,7 @@ def _harm_figures(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
         "features": list(after.features),
         "averages": averages,
         "reliability": reliability(truth, models["after"], np.array([text.seed for text in texts])),
-        "gaps": {
-            "features": _json(mean_gap[:-2]),
-            "before": _json(mean_gap[-2]),
-            "after": _json(mean_gap[-1]),
-        },
+        "gaps": {"features": _json(mean_gap[:-2]), "before": _json(mean_gap[-2]), "after": _json(mean_gap[-1])},
         "contributions": {
             phase: list(map(float, judged[phase].contributions.get(harm, ()))) for phase in ("before", "after")
         },
