@@ -22,7 +22,6 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import partial
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, NotRequired, Protocol, TypedDict, TypeVar
@@ -277,7 +276,7 @@ def process_pool(num_proc: int, build: Callable[[], Any]) -> Iterator[Callable[.
     """
     pool = ProcessPoolExecutor(num_proc, get_context("spawn"), _start_worker, (build,))
     try:
-        yield partial(pool.submit, _work)
+        yield lambda function, task: pool.submit(_work, function, task)
     except BrokenProcessPool as error:
         raise FairlabError(_KILLED.format(f"the num_proc={num_proc} processes")) from error
     finally:

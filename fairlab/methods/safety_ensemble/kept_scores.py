@@ -31,7 +31,7 @@ def fold_scores(
     """Return the scores from all models of a fold, by model name."""
     shown = {TEST: views.only(models.part.test), VALIDATION: models.held}
     shown |= {name: of.fresh() for name, of in others.items()}
-    found = {}
+    found: dict[str, FoldScores] = {}
     for name, model in models.named(setting).items():
         contributions = model.model.contributions if name in (BASELINE, DEBIASED) else None
         found[name] = {of: np.stack(model.scores(seen)) for of, seen in shown.items()}, contributions
