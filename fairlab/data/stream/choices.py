@@ -127,11 +127,6 @@ def perturb_examples(examples: Sequence[Example], perturbation: Perturbation) ->
 def read_perturbed(folder: Path, examples: Sequence[Example], names: Sequence[str]) -> PerturbedExamples:
     """Read the examples that ``fairlab.augment`` perturbed with any rewriter.
 
-    Args:
-        folder: Output folder of ``fairlab.augment``, made from these examples.
-        examples: Original examples of a task's split.
-        names: Names of the examples' fields.
-
     Raises:
         DataUnavailable: There is no finished output.
         FairlabError: The output belongs to other examples.
