@@ -6,6 +6,7 @@ Shape letters: N examples, S counterfactual sets of two examples or more.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -25,17 +26,14 @@ def set_numbers(sets: Sequence[Hashable | None]) -> tuple[NDArray[np.int64], lis
         Number of each text's set, (N,), which is -1 for texts outside any set or alone in one, and the names of the
         numbered sets in order of first appearance.
     """
-    sizes: dict[Hashable, int] = {}
-    for name in sets:
-        if name is not None:
-            sizes[name] = sizes.get(name, 0) + 1
+    sizes = Counter(name for name in sets if name is not None)
     names = [name for name, size in sizes.items() if size > 1]
     number = {name: k for k, name in enumerate(names)}
-    return np.array([number.get(name, -1) if name is not None else -1 for name in sets], dtype=np.int64), names
+    return np.array([number.get(name, -1) for name in sets], dtype=np.int64), names
 
 
 def set_variances(scores: ArrayLike, place: NDArray[np.int64]) -> Array:
-    """Return the population variance (S,) of the scores of every set.
+    """Return the population variance (S,) of the scores of every set. Its mean is the ACV; a value of 0 is fair.
 
     Scores that differ by less than :data:`ROUNDING` from the first score of their set count as equal to it. Otherwise
     the variance of equal scores would be about 1e-33, and a change in it could be significant.
@@ -57,15 +55,6 @@ def set_variances(scores: ArrayLike, place: NDArray[np.int64]) -> Array:
     values[np.abs(values) < ROUNDING] = 0
     means = np.bincount(place, weights=values) / sizes
     return np.bincount(place, weights=(values - means[place]) ** 2) / sizes
-
-
-def average_counterfactual_variance(scores: ArrayLike, sets: Sequence[Hashable | None]) -> float:
-    """Return the population variance of the scores within a set, averaged over sets. A value of 0 is fair.
-
-    Examples outside of sets and sets of one example are excluded. The result is NaN if no set remains.
-    """
-    variances = set_variances(scores, set_numbers(sets)[0])
-    return float(variances.mean()) if len(variances) else float("nan")
 
 
 def set_flips(scores: ArrayLike, place: NDArray[np.int64], threshold: float) -> Array:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.metrics.bootstrap import RESAMPLES
+from fairlab.metrics.bootstrap import RESAMPLES, numbered
 
 SCALE = 1e6  # as printed by Schuster et al.
 FEWEST = 5  # minimum number of occurrences, from the same paper
@@ -63,12 +63,8 @@ def local_mutual_information(
 ) -> dict[str, list[LMI]]:
     """Return the n-grams of every label with local mutual information above 0, in decreasing order.
 
-    Probabilities are over occurrences of n-grams, so p(l) is the label's share of all occurrences.
-
-    Args:
-        documents: Tokens and label of each document.
-        n: Number of tokens in an n-gram.
-        fewest: Minimum number of occurrences of an n-gram over all labels.
+    Probabilities are over occurrences of n-grams, so p(l) is the label's share of all occurrences. N-grams have ``n``
+    tokens and, over all labels, at least ``fewest`` occurrences.
     """
     joint: dict[str, Counter[str]] = {}
     for tokens, label in documents:
@@ -109,10 +105,8 @@ def presence_table(present: Sequence[bool], labels: Sequence[str]) -> NDArray[np
 
     Labels are in order of first appearance.
     """
-    place = {label: k for k, label in enumerate(dict.fromkeys(labels))}
-    table = np.zeros((2, len(place)))
-    for one, label in zip(present, labels, strict=True):
-        table[int(one), place[label]] += 1
+    table = np.zeros((2, len(set(labels))))
+    np.add.at(table, (np.asarray(present, dtype=np.intp), numbered(labels)), 1)
     return table
 
 
