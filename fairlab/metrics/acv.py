@@ -33,7 +33,7 @@ def set_numbers(sets: Sequence[Hashable | None]) -> tuple[NDArray[np.int64], lis
 
 
 def set_variances(scores: ArrayLike, place: NDArray[np.int64]) -> Array:
-    """Return the population variance (S,) of the scores of every set. Its mean is the ACV; a value of 0 is fair.
+    """Return the population variance (S,) of the scores of every set.
 
     Scores that differ by less than :data:`ROUNDING` from the first score of their set count as equal to it. Otherwise
     the variance of equal scores would be about 1e-33, and a change in it could be significant.
@@ -55,6 +55,15 @@ def set_variances(scores: ArrayLike, place: NDArray[np.int64]) -> Array:
     values[np.abs(values) < ROUNDING] = 0
     means = np.bincount(place, weights=values) / sizes
     return np.bincount(place, weights=(values - means[place]) ** 2) / sizes
+
+
+def average_counterfactual_variance(scores: ArrayLike, sets: Sequence[Hashable | None]) -> float:
+    """Return the population variance of the scores within a set, averaged over sets. A value of 0 is fair.
+
+    Examples outside of sets and sets of one example are excluded. The result is NaN if no set remains.
+    """
+    variances = set_variances(scores, set_numbers(sets)[0])
+    return float(variances.mean()) if len(variances) else float("nan")
 
 
 def set_flips(scores: ArrayLike, place: NDArray[np.int64], threshold: float) -> Array:

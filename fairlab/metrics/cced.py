@@ -36,8 +36,8 @@ class CCEDGap(MeanMetric):
     neutral (N, A), and ``compute`` returns NaN if there are no groups.
     """
 
-    is_differentiable = True
-    higher_is_better = False
+    is_differentiable = True  # type: ignore[assignment]
+    higher_is_better = False  # type: ignore[assignment]
     ideal = 0.0
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.metrics.bootstrap import RESAMPLES, numbered
+from fairlab.metrics.bootstrap import RESAMPLES
 
 SCALE = 1e6  # as printed by Schuster et al.
 FEWEST = 5  # minimum number of occurrences, from the same paper
@@ -105,8 +105,10 @@ def presence_table(present: Sequence[bool], labels: Sequence[str]) -> NDArray[np
 
     Labels are in order of first appearance.
     """
-    table = np.zeros((2, len(set(labels))))
-    np.add.at(table, (np.asarray(present, dtype=np.intp), numbered(labels)), 1)
+    place = {label: k for k, label in enumerate(dict.fromkeys(labels))}
+    table = np.zeros((2, len(place)))
+    for one, label in zip(present, labels, strict=True):
+        table[int(one), place[label]] += 1
     return table
 
 

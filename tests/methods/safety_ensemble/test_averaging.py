@@ -13,7 +13,7 @@ from fairlab.methods.safety_ensemble.exported.export import load_ensemble
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.views import seen
-from fairlab.metrics.acv import set_numbers, set_variances
+from fairlab.metrics.acv import average_counterfactual_variance
 from fairlab.rewriting.references import References
 from fairlab.types import FairlabError
 from tests.methods.safety_ensemble.conftest import Biased, data, ensemble
@@ -60,10 +60,10 @@ def test_nothing_is_averaged_over_if_no_source_scores_rewrites():
 @pytest.mark.slow
 def test_averaging_takes_away_which_group_is_named_and_stands_beside_what_it_adds_to(averaged):
     part = averaged.judged["after"].parts["test"]
-    place, _ = set_numbers([text.key if text.subgroup else None for text in part.texts])
-    found = set_variances(part.scores["toxicity"][0], place).mean()
+    sets = [text.key if text.subgroup else None for text in part.texts]
+    found = average_counterfactual_variance(part.scores["toxicity"][0], sets)
     alone, baseline = (averaged.judged["after"].beside[name] for name in ("unaveraged", "average"))
-    without = set_variances(alone.parts["test"].scores["toxicity"][0], place).mean()
+    without = average_counterfactual_variance(alone.parts["test"].scores["toxicity"][0], sets)
     assert found < 0.6 * without  # the source also goes by lengths and capitals
     assert baseline.parts["test"].scores["toxicity"].std() > 0
     plain = ensemble(penalty=1)

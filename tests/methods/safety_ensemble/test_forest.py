@@ -18,7 +18,7 @@ from fairlab.methods.safety_ensemble.passes import Examples, FoldModels, Part, T
 from fairlab.methods.safety_ensemble.settings import Setting
 from fairlab.methods.safety_ensemble.sources.stored_scores import StoredScores
 from fairlab.methods.safety_ensemble.views import Views
-from fairlab.metrics.acv import set_numbers, set_variances
+from fairlab.metrics.acv import average_counterfactual_variance
 from fairlab.types import FairlabError
 from tests.conftest import WORDS
 from tests.methods.safety_ensemble.conftest import MUCH, Biased, data, ensemble
@@ -205,10 +205,9 @@ def test_controls_and_rivals_stand_beside():
     share = (1 + found["acv_change"] / 100) / (1 + found["acv_change_of_smooth"] / 100)
     assert found["acv_change_from_smooth"] == pytest.approx(100 * (share - 1))
     raw = {
-        phase: set_variances(
-            part.uncalibrated["toxicity"][0],
-            set_numbers([text.key if text.subgroup else None for text in part.texts])[0],
-        ).mean()
+        phase: average_counterfactual_variance(
+            part.uncalibrated["toxicity"][0], [text.key if text.subgroup else None for text in part.texts]
+        )
         for phase, part in ((phase, method.judged[phase].parts["test"]) for phase in ("before", "after"))
     }
     assert found["acv_uncalibrated_change"] == pytest.approx(100 * (raw["after"] / raw["before"] - 1))
