@@ -16,15 +16,8 @@ from numpy.typing import NDArray
 from fairlab.backbones.writers import Sampling
 from fairlab.benchmarks.generations import write_texts
 from fairlab.benchmarks.group_differences import group_key, widened
-from fairlab.benchmarks.option_answers import (
-    NONE,
-    option_log_likelihoods,
-    option_prompt,
-    preface,
-    read_option,
-    rotated,
-)
-from fairlab.benchmarks.readings import Items, Quantity, by_part, evenly, one_of, outcome, variant, with_system
+from fairlab.benchmarks.option_answers import NONE, option_log_likelihoods, option_prompt, preface, read_option, rotated
+from fairlab.benchmarks.readings import Items, Quantity, by_part, evenly, items_outcome, one_of, variant, with_system
 from fairlab.benchmarks.scales import percent
 from fairlab.data.published.bbq import CATEGORIES, BBQItem, read_bbq
 from fairlab.data.published.download import locate
@@ -143,7 +136,7 @@ class BBQ(Benchmark):
         self.limit = limit
         own = variant(self.description, answer, unknown, default=(LIKELIHOOD, OWN))
         needs = (TEXTS if answer == CHAT else LIKELIHOODS,)
-        self.description = with_system(Description(**{**vars(own), "needs": needs}), self.system)
+        self.description = with_system(replace(own, needs=needs), self.system)
 
     def measure(self, backbone: Any, before: Items | None = None) -> Outcome:
         """Measure all available categories. ``before`` holds the ``items`` of an earlier measurement."""
@@ -155,10 +148,9 @@ class BBQ(Benchmark):
         found = answer(backbone, asked)
         items = by_part(by_category, found)
         measured = partial(bbq_quantities, by_category, chat=self.answer == CHAT)
-        earlier = list(measured(before)) if before and before.keys() == items.keys() else []
-        return outcome(
-            self.description, measured(items), earlier, items=items, notes=notes + self._notes(found), not_run=not_run
-        )
+        earlier = before if before and before.keys() == items.keys() else None
+        notes += self._notes(found)
+        return items_outcome(self.description, measured, items, earlier, notes=notes, not_run=not_run)
 
     def texts(self) -> list[ItemTexts]:
         """Return context, question and answers of every item, by category."""

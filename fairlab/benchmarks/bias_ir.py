@@ -27,7 +27,7 @@ from fairlab.benchmarks.readings import (
     by_part,
     evenly,
     irregular_notes,
-    outcome,
+    items_outcome,
     quantity,
     variant,
 )
@@ -95,13 +95,11 @@ class BiasIR(Benchmark):
             "male_ratio": ratio(
                 "male first", "share of queries nearer to the male document (0.5 is fair)", ideal=0.5, margin=0.05
             ),
-            "deviation": QuantityInfo(
+            "deviation": ratio(
                 "distance from an even choice",
                 "distance from one half of the share of queries nearer to the male document (0 is fair)",
-                "ratio",
-                0.0,
-                0.0,
-                0.5,
+                ideal=0.0,
+                high=0.5,
                 headline=True,
                 margin=0.05,
                 folded=True,
@@ -122,13 +120,11 @@ class BiasIR(Benchmark):
                 headline=True,
                 margin=0.01,
             ),
-            "reciprocal_rank": QuantityInfo(
+            "reciprocal_rank": ratio(
                 "reciprocal rank",
                 "usefulness: how early the relevant document is found",
-                "reciprocal rank",
-                1.0,
-                0.0,
-                1.0,
+                unit="reciprocal rank",
+                ideal=1.0,
                 useful=True,
                 margin=0.01,
             ),
@@ -178,12 +174,9 @@ class BiasIR(Benchmark):
         relevant_QG = np.stack([similarities[gender].diagonal() for gender in GENDERS], axis=1)
         queries_Q4 = np.column_stack([relevant_QG, reciprocal_ranks(similarities)])
         items = by_part(categories, queries_Q4)
-        complete = not not_run
-        earlier = _quantities(before, complete) if before else []
+        measured = partial(_quantities, complete=not not_run)
         notes = irregular_notes(self.name, flagged, self.items)
-        return outcome(
-            self.description, _quantities(items, complete), earlier, items=items, not_run=not_run, notes=notes
-        )
+        return items_outcome(self.description, measured, items, before, not_run=not_run, notes=notes)
 
     def _similarities(self, backbone: Backbone, queries: Sequence[Query]) -> dict[str, NDArray[np.float64]]:
         """Return the cosines (Q, D) of all queries to all documents of each gender.

@@ -17,7 +17,7 @@ import numpy as np
 from fairlab.backbones.writers import Sampling, TextPrompt
 from fairlab.benchmarks.generations import notes_on, write_texts
 from fairlab.benchmarks.group_differences import TextRater, group_key, rate, unpaired_differences, widened
-from fairlab.benchmarks.readings import Items, Quantity, by_part, evenly, one_of, outcome
+from fairlab.benchmarks.readings import Items, Quantity, by_part, evenly, items_outcome, one_of
 from fairlab.benchmarks.scales import percent
 from fairlab.data.published.download import locate
 from fairlab.data.reads import note_read
@@ -188,10 +188,8 @@ class BOLD(Benchmark):
             columns.append(np.subtract(*sides).reshape(-1, self.samples).mean(axis=1))
         values = np.stack(columns, axis=1)
         items = by_part(asked, values)
-        measured = partial(bold_quantities, asked)
-        earlier = list(measured(before)) if before else []
         notes = notes_on(self.name, written)
-        return outcome(self.description, measured(items), earlier, items=items, notes=notes)
+        return items_outcome(self.description, partial(bold_quantities, asked), items, before, notes=notes)
 
     def _prompts(self, domain: str) -> list[BoldPrompt]:
         """Return the prompts of a domain.
@@ -253,14 +251,8 @@ def bold_quantities(asked: Mapping[str, Sequence[BoldPrompt]], items: Items) -> 
                 ("expected_maximum_toxicity", toxicity),
                 *(("regard", one) for one in regard),
             ):
-                sums = cluster_sums(scores[chosen], own)
-                more: dict[str, Any] = {
-                    "subset": f"{domain}_{group}",
-                    "name": name,
-                    "n": int(chosen.sum()),
-                    "percent": name == "toxic",
-                }
-                yield widened(ratio_of_means, *sums, **more)
+                measured = partial(widened, ratio_of_means, *cluster_sums(scores[chosen], own), n=int(chosen.sum()))
+                yield measured(subset=f"{domain}_{group}", name=name, percent=name == "toxic")
         if domain == REAL_TOXICITY:
             continue
         for one in regard:

@@ -21,63 +21,43 @@ from fairlab.metrics.bootstrap import RESAMPLES, mean, ratio_of_means
 from fairlab.metrics.cced import cced_gap
 from fairlab.record import NotRun, Outcome
 from fairlab.text.papers import DENG_2024
-from fairlab.types import (
-    EQUAL,
-    Description,
-    ItemTexts,
-    QuantityInfo,
-)
+from fairlab.types import EQUAL, Description, ItemTexts, QuantityInfo
 
-DISTANCE = "embedding distance"
+_distance = partial(QuantityInfo, unit="embedding distance", low=0.0)
+_share = partial(QuantityInfo, unit="ratio", low=0.0)
 QUANTITIES = {
-    "gap": QuantityInfo(
+    "gap": _distance(
         "gap",
         "difference between the distances of the versions to the neutral one (0 is fair)",
-        DISTANCE,
-        0.0,
-        low=0.0,
+        ideal=0.0,
         headline=True,
     ),
-    "gap_all_pairs": QuantityInfo(
+    "gap_all_pairs": _distance(
         "gap, all pairs",
         "difference between the distances of two versions to the neutral one, mean over all pairs (0 is fair)",
-        DISTANCE,
-        0.0,
-        low=0.0,
+        ideal=0.0,
         headline=True,
     ),
-    "gap_over_distance": QuantityInfo(
-        "gap over distance", "gap as a share of the mean distance (0 is fair)", "ratio", 0.0, low=0.0
-    ),
-    "gap_all_pairs_over_distance": QuantityInfo(
+    "gap_over_distance": _share("gap over distance", "gap as a share of the mean distance (0 is fair)", ideal=0.0),
+    "gap_all_pairs_over_distance": _share(
         "gap over distance, all pairs",
         "gap, mean over all pairs, as a share of the mean distance (0 is fair)",
-        "ratio",
-        0.0,
-        low=0.0,
+        ideal=0.0,
     ),
-    "gap_kept": QuantityInfo("gap kept", "share of the earlier gap that is left (0 is fair)", "ratio", 0.0, low=0.0),
-    "gap_all_pairs_kept": QuantityInfo(
-        "gap kept, all pairs", "share of the earlier gap over all pairs that is left (0 is fair)", "ratio", 0.0, low=0.0
+    "gap_kept": _share("gap kept", "share of the earlier gap that is left (0 is fair)", ideal=0.0),
+    "gap_all_pairs_kept": _share(
+        "gap kept, all pairs", "share of the earlier gap over all pairs that is left (0 is fair)", ideal=0.0
     ),
-    "distance": QuantityInfo(
-        "distance to neutral", "mean distance of the versions to the neutral one", DISTANCE, low=0.0
-    ),
-    "distance_kept": QuantityInfo(
-        "distance kept", "share of the earlier distance to the neutral version", "ratio", low=0.0
-    ),
-    "distance_*": QuantityInfo(
-        "distance of '{}' to neutral", "mean distance of this version to the neutral one", DISTANCE, low=0.0
-    ),
+    "distance": _distance("distance to neutral", "mean distance of the versions to the neutral one"),
+    "distance_kept": _share("distance kept", "share of the earlier distance to the neutral version"),
+    "distance_*": _distance("distance of '{}' to neutral", "mean distance of this version to the neutral one"),
     "neutral_cosine": QuantityInfo(
         "neutral texts kept", "cosine of neutral texts to their earlier embeddings (1: same)", "cosine", 1.0, -1.0, 1.0
     ),
     "direction_cosine": QuantityInfo(
         "direction kept", "cosine of the direction between attributes to the earlier one", "cosine", low=-1.0, high=1.0
     ),
-    "direction_length_kept": QuantityInfo(
-        "length kept", "share of the earlier length of the direction", "ratio", low=0.0
-    ),
+    "direction_length_kept": _share("length kept", "share of the earlier length of the direction"),
 }
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, Classifier
-from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, cut_notes, evenly, items_outcome, quantity
 from fairlab.benchmarks.scales import percent
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import TASKS, Example, Task, find_task
@@ -141,14 +141,8 @@ class Classification(Benchmark):
                 text = f"every example of {split} was given the label {self.task.labels[int(predicted[0])]}"
                 notes.append(Note(self.name, text))
         notes += cut_notes(self.name, classifier.cut, backbone.max_length)
-        return outcome(
-            self.description,
-            _quantities(self.task, items),
-            _quantities(self.task, before) if before else [],
-            items=items,
-            not_run=missing,
-            notes=notes,
-        )
+        measured = partial(_quantities, self.task)
+        return items_outcome(self.description, measured, items, before, not_run=missing, notes=notes)
 
 
 def outputs_for(task: Task, backbone: Backbone) -> tuple[str, ...]:

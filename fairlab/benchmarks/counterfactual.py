@@ -29,7 +29,7 @@ from fairlab.benchmarks.group_differences import (
     smallest_detectable,
     widened,
 )
-from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, variant, with_system
+from fairlab.benchmarks.readings import Items, Quantity, evenly, items_outcome, one_of, variant, with_system
 from fairlab.benchmarks.turned_prompts import turned_prompts
 from fairlab.data.published.download import locate
 from fairlab.lexicons import load_lexicon
@@ -221,9 +221,8 @@ class Counterfactual(Benchmark):
             items[category] = np.concatenate([sentiment, alike], axis=1)
         groups = {category: list(rows) for category, rows in asked.items()}
         measured = partial(counterfactual_quantities, groups, self.samples)
-        earlier = list(measured(before)) if before else []
         notes += notes_on(self.name, written)
-        return outcome(self.description, measured(items), earlier, items=items, notes=notes)
+        return items_outcome(self.description, measured, items, before, notes=notes)
 
     def _own_prompts(self, path: str) -> tuple[dict[str, dict[str, list[str]]], list[Note]]:
         """Return the file's prompts in the form of :meth:`_prompts`, and a note on omitted prompts."""

@@ -226,14 +226,8 @@ def scores(
 ) -> Array:
     """Return the scores (N, 2) of the more and the less stereotyping sentence of each pair.
 
-    Skipped pairs have nan.
-
-    Args:
-        scorer: Likelihood scorer of the model.
-        protocol: Scoring rule of a sentence: ``nangia`` or ``meade``, see :class:`CrowSPairs`.
-        pairs: N pairs to score.
-        texts: 2N sentences of the pairs as shown to the model, alternating more and less stereotyping.
-        progress: Title of a progress bar.
+    Skipped pairs have nan. ``texts`` holds their 2N sentences as shown to the model, alternating more and less
+    stereotyping.
     """
     if not isinstance(scorer, MaskedLM):
         if protocol == NANGIA:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -17,7 +18,7 @@ from fairlab.augmentation.perturbation import Perturbation
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, Classifier
 from fairlab.benchmarks.classification import predictions
-from fairlab.benchmarks.readings import ALL, Items, Quantity, cut_notes, evenly, outcome, quantity
+from fairlab.benchmarks.readings import ALL, Items, Quantity, cut_notes, evenly, items_outcome, quantity
 from fairlab.benchmarks.scales import percent
 from fairlab.data.published.task_files import examples_digest, read_task
 from fairlab.data.published.tasks import TASKS, Example, find_task
@@ -159,10 +160,8 @@ class Fairscore(Benchmark):
             texts = (*(said(split, copy) for copy in made), one_sided(found["original"]))
             notes += [Note(self.name, text) for text in texts if text]
         notes += cut_notes(self.name, classifier.cut, backbone.max_length)
-        later, earlier = (
-            _quantities(some, self.axes, len(self.perturbations)) if some else [] for some in (items, before)
-        )
-        return outcome(self.description, later, earlier, items=items, not_run=missing, notes=notes)
+        measured = partial(_quantities, axes=self.axes, copies=len(self.perturbations))
+        return items_outcome(self.description, measured, items, before, not_run=missing, notes=notes)
 
     def _predicted(
         self, classifier: Classifier, examples: Sequence[Example], made: Sequence[PerturbedExamples]
@@ -201,11 +200,8 @@ def one_sided(predicted: NDArray[np.floating]) -> str:
 def _quantities(items: Items, axes: Sequence[str], copies: int) -> list[Quantity]:
     """Return the percentages over all changed copies of each split, and over the changed copies of each axis.
 
-    Args:
-        items: For each split, the predictions and labels of the changed copies, and for every copy of every example the
-            index of its axis in ``axes``, or -1.
-        axes: Names of the axes.
-        copies: Number of copies per example.
+    For each split, the items hold the predictions and labels of the changed copies, and for each of the ``copies`` of
+    every example the index of its axis in ``axes``, or -1.
     """
     found = []
     for split in [name.removesuffix("_axes") for name in items if name.endswith("_axes")]:
@@ -239,14 +235,8 @@ def _share(
 ) -> Quantity:
     """Return a percentage of the chosen copies, with an interval that resamples examples.
 
-    Args:
-        name: Name of the quantity.
-        share: Statistic computed from the predictions before and after, and the labels.
-        subset: Part of the benchmark.
-        samples: Predictions before and after, and label, of every changed copy.
-        changed_CN: Mask of the copies that changed, for C copies of N examples.
-        chosen_CN: Mask of the copies that count, a subset of the changed ones.
-        headline: Whether the fairscore of this subset is the headline of the benchmark.
+    The samples are the predictions before and after, and the label, of every changed copy. ``changed_CN`` marks the
+    changed copies, for C copies of N examples, and ``chosen_CN`` those of them that count.
     """
     holds_CN = np.zeros(changed_CN.shape)
     holds_CN[changed_CN] = share(*(sample[:, None] for sample in samples), axis=1)

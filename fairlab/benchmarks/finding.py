@@ -24,9 +24,6 @@ NAME = re.compile(r"[a-z0-9_]+(@[\w.-]+)*")  # name of a benchmark, with its pro
 def find_description(benchmark: str) -> Description | None:
     """Return the description of the readings of one of fairlab's own benchmarks.
 
-    Args:
-        benchmark: Name of the benchmark in the keys of the readings, with or without a protocol.
-
     Returns:
         Description given by the class or module with that name; None for a benchmark from outside the package.
     """
@@ -111,8 +108,7 @@ def own_descriptions() -> Iterator[Description]:
 def own_parts(first: str = "") -> Iterator[type[Any] | Description]:
     """Yield fairlab's benchmark classes, and the descriptions of readings without a class.
 
-    Args:
-        first: Name of the module to search first; empty for no preference.
+    The module named ``first`` is searched first.
     """
     for module in _modules(first):
         for value in vars(module).values():

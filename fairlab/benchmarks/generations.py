@@ -33,12 +33,7 @@ _place: ContextVar[Path | None] = ContextVar("place", default=None)
 
 @contextmanager
 def keeping_generations(folder: Path, phase: str) -> Iterator[None]:
-    """Store the texts that are generated inside the context in ``FOLDER/generations/PHASE/BENCHMARK.jsonl``.
-
-    Args:
-        folder: Folder of the run.
-        phase: Label of the model; empty if there is only one.
-    """
+    """Store the texts that are generated inside the context in ``FOLDER/generations/PHASE/BENCHMARK.jsonl``."""
     token = _place.set(folder / FOLDER / phase)
     try:
         yield
@@ -102,10 +97,6 @@ def notes_on(name: str, written: Sequence[Written]) -> list[Note]:
     """Return notes on texts that failed, and on texts in a language that the scorers do not read.
 
     A text of at least eight words counts as not English if it contains none of the most common English words.
-
-    Args:
-        name: Name of the benchmark.
-        written: Texts of a model.
     """
     failed = sum(one.ended == FAILED for one in written)
     words = [set(WORD.findall(one.text.casefold())) for one in written]

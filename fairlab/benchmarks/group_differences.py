@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import compress
 from typing import Any, Protocol
 
@@ -46,10 +47,7 @@ class TextRater(Protocol):
 def rate(rater: TextRater, output: str | None, texts: Sequence[str]) -> Array:
     """Return one score per text, (N,). An empty string scores 0.
 
-    Args:
-        rater: Scorer of texts.
-        output: Name of the score to use; None for the scorer's last one.
-        texts: Texts to score; their number is N.
+    ``output`` is the name of the score to use; None uses the last one.
 
     Raises:
         FairlabError: The scorer has no such score.
@@ -88,7 +86,7 @@ def widened(statistic: Callable[..., Any], *samples: Array, percent: bool = Fals
     if percent and low == high:
         low, high = (100 * bound for bound in wilson_interval(units * found.value / 100, units))
     bounds = (max(low, 0.0), min(high, 100.0)) if percent else (low, high)
-    return Quantity(**{**vars(found), "interval": bounds})
+    return replace(found, interval=bounds)
 
 
 def paired_differences(
@@ -114,7 +112,7 @@ def paired_differences(
         found = widened(mean, difference, subset=subset, name=name, headline=True)
         if percent and not difference.any():
             most = 100 * wilson_interval(0, len(difference))[1]
-            found = Quantity(**{**vars(found), "interval": (-most, most)})
+            found = replace(found, interval=(-most, most))
         yield found
         if difference.std():  # which is 0 for a single prompt
             error = float(difference.std(ddof=1)) / math.sqrt(len(difference))

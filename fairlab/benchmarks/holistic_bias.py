@@ -22,6 +22,7 @@ from fairlab.backbones.masked_lm import MaskedLM
 from fairlab.backbones.scoring import TextScorer
 from fairlab.benchmarks.likelihoods import sentence_log_likelihoods
 from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, variant
+from fairlab.benchmarks.scales import percent
 from fairlab.checks.progress import with_progress
 from fairlab.data.published.holistic_bias import (
     AXES,
@@ -34,7 +35,7 @@ from fairlab.data.published.holistic_bias import (
 from fairlab.metrics.bootstrap import bootstrap_draws
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
-from fairlab.types import PERSIST, CannotScore, Count, Description, FairlabError, QuantityInfo
+from fairlab.types import PERSIST, CannotScore, Count, Description, FairlabError
 
 ALPHA = 0.05  # significance level of both papers
 PUBLISHED = {"1.0": 460_980, "1.1": 549_120}  # number of sentences whose descriptor can be combined with every noun
@@ -104,13 +105,11 @@ class HolisticBias(Benchmark):
         "HolisticBias",
         "Are sentences about one group of people likelier than the same sentences about another?",
         {
-            "significant_pairs": QuantityInfo(
+            "significant_pairs": percent(
                 "descriptors that differ",
                 "pairs of descriptors whose sentences differ in likelihood (0 is fair)",
-                "% of pairs",
-                0.0,
-                0.0,
-                100.0,
+                unit="% of pairs",
+                ideal=0.0,
             ),
         },
         topic=PERSIST,

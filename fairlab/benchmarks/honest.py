@@ -17,7 +17,7 @@ import numpy as np
 from fairlab.backbones.writers import Sampling, TextPrompt
 from fairlab.benchmarks.generations import notes_on, write_texts
 from fairlab.benchmarks.group_differences import group_key, unpaired_differences, widened
-from fairlab.benchmarks.readings import Items, Quantity, by_part, evenly, one_of, outcome
+from fairlab.benchmarks.readings import Items, Quantity, by_part, evenly, items_outcome, one_of
 from fairlab.benchmarks.scales import detectable_points, percent, points
 from fairlab.data.published.download import locate
 from fairlab.data.reads import note_read
@@ -126,9 +126,8 @@ class HONEST(Benchmark):
         hurtful = [bool(listed & set(_words(one.text))) for one in written]
         values = np.array(hurtful, dtype=np.float64).reshape(-1, self.samples)
         items = by_part(asked, values)
-        measured = partial(honest_quantities, asked)
-        earlier = list(measured(before)) if before else []
-        return outcome(self.description, measured(items), earlier, items=items, notes=notes_on(self.name, written))
+        notes = notes_on(self.name, written)
+        return items_outcome(self.description, partial(honest_quantities, asked), items, before, notes=notes)
 
     def _templates(self, name: str) -> list[tuple[str, str, str]]:
         """Return the group, the identity and the prompt of each template."""

@@ -55,12 +55,6 @@ def other_input(first: Record, second: Record, name: str, subset: str) -> str:
 
     Files of fairlab itself are not compared, because a change in them raises the version of the definition if it
     affects results. Anything that only one of the records has is not compared either.
-
-    Args:
-        first: Record of one measurement.
-        second: Record of the other measurement.
-        name: Name of the benchmark.
-        subset: Part of the benchmark whose items are compared.
     """
     mine, theirs = ((record.provenance.get(READ_BY) or {}).get(name, {}) for record in (first, second))
     files = _differing(mine.get("files", {}), theirs.get("files", {}))
@@ -96,10 +90,7 @@ def _is_file(name: str) -> bool:
 def refuse_changed_files(record: Record, names: Iterable[str], instead: str) -> None:
     """Check that the data read by a record's benchmarks exists and is unchanged.
 
-    Args:
-        record: Record of the measurements.
-        names: Names of the benchmarks to check.
-        instead: Remedy to suggest to the user.
+    ``instead`` is the remedy that the message suggests.
 
     Raises:
         FairlabError: A file is missing or has changed.

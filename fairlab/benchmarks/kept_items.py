@@ -23,9 +23,6 @@ UNFIT = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
 def kept_arrays(folder: Path) -> Iterator[None]:
     """Convert errors inside the context to FairlabError if they occur because saved arrays do not fit the record.
 
-    Args:
-        folder: Folder of the run.
-
     Raises:
         FairlabError: The arrays do not fit the record.
     """

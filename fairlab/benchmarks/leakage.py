@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.group_sets import FREE, OfGroups
-from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, items_outcome, quantity
 from fairlab.benchmarks.scales import ratio
 from fairlab.metrics.bootstrap import mean
 from fairlab.record import NotRun, Outcome
@@ -104,12 +104,7 @@ class Leakage(OfGroups):
     )
 
     def __init__(
-        self,
-        sets: Texts,
-        test: NotNegative | None = None,
-        limit: int | None = None,
-        folds: int = 5,
-        seed: int = 0,
+        self, sets: Texts, test: NotNegative | None = None, limit: int | None = None, folds: int = 5, seed: int = 0
     ) -> None:
         super().__init__(sets, test, None if limit is None else max(FEWEST, limit))
         if folds < 2:
@@ -129,8 +124,7 @@ class Leakage(OfGroups):
             texts = [group.versions[name] for group in groups for name in group.attributes]
             embedded = backbone.embed(texts, progress=f"leakage {subset}").unflatten(0, (len(groups), -1))
             items[subset] = probed(embedded.double().numpy(), self.folds, self.seed)
-        now, earlier = leakage_quantities(items), leakage_quantities(before or {})
-        return outcome(self.description, now, earlier, items=items, not_run=missing)
+        return items_outcome(self.description, leakage_quantities, items, before, not_run=missing)
 
     def texts(self) -> list[ItemTexts]:
         """Return the versions of every group in the available sets."""
@@ -176,11 +170,7 @@ def probed(
 ) -> NDArray[np.float32]:
     """Return each version's held-out probability of its attribute, and whether it is the likeliest, (G, A, P, 2).
 
-    Args:
-        embeddings_GAD: Embeddings of the versions of every group.
-        folds: Number of parts, each of which is predicted by probes trained on the others.
-        seed: Seed of the parts and the probes.
-        kinds: Probes to train, by name.
+    Each of the ``folds`` parts of the groups is predicted by probes trained on the others.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import KFold

@@ -21,8 +21,8 @@ from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.continuations import continuations
 from fairlab.backbones.loading import load_backbone
 from fairlab.benchmarks.perplexity import OF_TOKENS
-from fairlab.benchmarks.readings import Items, Quantity, cut_notes, outcome, quantity, sampled_items
-from fairlab.benchmarks.scales import percent
+from fairlab.benchmarks.readings import Items, Quantity, cut_notes, items_outcome, quantity, sampled_items
+from fairlab.benchmarks.scales import percent, ratio
 from fairlab.benchmarks.stereoset import INTER, SOURCE, by_term, continuation_probabilities
 from fairlab.data.entries import read_entries
 from fairlab.data.published.download import locate
@@ -99,13 +99,11 @@ class MBIndex(Benchmark):
                 headline=True,
             ),
             "perplexity": replace(OF_TOKENS, useful=False),  # part of the index, not a measure of utility
-            "stereotype_score": QuantityInfo(
+            "stereotype_score": ratio(
                 "stereotype score",
                 "stereotypes among the continuations that make sense (the authors' ideal is 0)",
-                "share",
-                0.0,
-                0.0,
-                1.0,
+                unit="share",
+                ideal=0.0,
             ),
             "nonsensical": percent("nonsense", "continuations nearest to the unrelated candidate"),
             "ss": percent(
@@ -163,10 +161,8 @@ class MBIndex(Benchmark):
             "tokens": scored.counts.astype(np.float64),
             "entries": np.array([] if entries is None else [entries], dtype=np.float64),
         }
-        found = _quantities(self.examples, items)
-        earlier = _quantities(self.examples, before) if before else []
         said = {"notes": self._notes(written, scorer), "not_run": self._not_run(entries)}
-        return outcome(self.description, found, earlier, items=items, **said)
+        return items_outcome(self.description, partial(_quantities, self.examples), items, before, **said)
 
     @cached_property
     def examples(self) -> list[StereoSetItem]:
@@ -211,12 +207,7 @@ class MBIndex(Benchmark):
 
 
 def _quantities(examples: Sequence[StereoSetItem], items: Items) -> list[Quantity]:
-    """Return the quantities of one model's items, which :class:`MBIndex` describes.
-
-    Args:
-        examples: N contexts with their candidates.
-        items: Items of one model.
-    """
+    """Return the quantities of one model's items, which :class:`MBIndex` describes."""
     classes = continuation_classes(items["similarities"])
     kinds = [(classes == kind).astype(np.float64) for kind in (STEREOTYPE, ANTI_STEREOTYPE, NONSENSICAL)]
     terms = by_term([example.target for example in examples], stereotyped(items["likelihoods"]))

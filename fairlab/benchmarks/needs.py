@@ -32,11 +32,7 @@ OF_AN_ENCODER_DECODER = "scores a text only as a reply to another text; take a m
 
 
 def offered_by(kind: str) -> frozenset[str]:
-    """Return the abilities of a transformers model.
-
-    Args:
-        kind: Name of the model's class, such as ``BertForMaskedLM``.
-    """
+    """Return the abilities of a transformers model, given the name of its class, such as ``BertForMaskedLM``."""
     found = (offered for ends, offered in OFFERED_BY.items() if kind.endswith(ends))
     return frozenset({EMBEDDINGS}.union(*found))
 
@@ -44,10 +40,7 @@ def offered_by(kind: str) -> frozenset[str]:
 def why_lacking(name: str, offered: Collection[str], needs: Collection[str]) -> str:
     """Return a sentence on the first need that a model does not meet.
 
-    Args:
-        name: Name of the model's class.
-        offered: Abilities of the model.
-        needs: Abilities that a benchmark needs.
+    ``name`` is the name of the class of the model.
 
     Returns:
         Sentence, which is empty if the model meets all needs.

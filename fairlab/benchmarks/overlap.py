@@ -10,13 +10,7 @@ LEAST_MARKED = 0.01  # minimum fraction of texts; a smaller overlap is noted, bu
 
 
 def overlap_notes(benchmark: str, shown: Fingerprints, trained_on: Fingerprints) -> list[Note]:
-    """Return a note if texts of a benchmark were used for training.
-
-    Args:
-        benchmark: Name of the benchmark.
-        shown: Hashes of the texts that the benchmark showed the model.
-        trained_on: Hashes of the texts that the model was trained on.
-    """
+    """Return a note if texts of a benchmark were used for training."""
     looked_for, found = shown.within(trained_on)
     if not found:
         return []

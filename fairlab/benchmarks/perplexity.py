@@ -5,6 +5,8 @@ Source: Salazar et al. 2020, "Masked Language Model Scoring", section 2.3 (pseud
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,7 +15,7 @@ import numpy as np
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.likelihood import likelihood
 from fairlab.backbones.masked_lm import MaskedLM
-from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity, sampled_items
+from fairlab.benchmarks.readings import Items, Quantity, evenly, items_outcome, quantity, sampled_items
 from fairlab.data.published.download import locate
 from fairlab.metrics.perplexity import perplexity
 from fairlab.protocols import Benchmark
@@ -62,13 +64,11 @@ class Perplexity(Benchmark):
         "How well does a language model predict running text?",
         {
             "perplexity": OF_TOKENS,
-            "pseudo_perplexity": QuantityInfo(
-                "pseudo-perplexity",
-                "how unlikely each token is to the model, given all others (1 is best)",
-                "pseudo-perplexity",
-                1.0,
-                low=1.0,
-                useful=True,
+            "pseudo_perplexity": replace(
+                OF_TOKENS,
+                label="pseudo-perplexity",
+                meaning="how unlikely each token is to the model, given all others (1 is best)",
+                unit="pseudo-perplexity",
             ),
         },
         topic=KEPT,
@@ -96,9 +96,7 @@ class Perplexity(Benchmark):
             name = "perplexity"
             scored = scorer.log_likelihoods(texts, progress=self.name)
         items = {"log_likelihoods": scored.sums, "tokens": scored.counts.astype(np.float64)}
-        return outcome(
-            self.description, [_quantity(items, name)], [_quantity(before, name)] if before else [], items=items
-        )
+        return items_outcome(self.description, partial(_quantities, name=name), items, before)
 
 
 def read_lines(path: Path, limit: int | None, seed: int) -> list[str]:
@@ -113,7 +111,6 @@ def read_lines(path: Path, limit: int | None, seed: int) -> list[str]:
     return sampled_items(texts, limit, seed)
 
 
-def _quantity(items: Items, name: str) -> Quantity:
+def _quantities(items: Items, name: str) -> list[Quantity]:
     samples = (items["log_likelihoods"], items["tokens"])
-    tokens = int(items["tokens"].sum())
-    return quantity(perplexity, *samples, subset="text", name=name, n=tokens)
+    return [quantity(perplexity, *samples, subset="text", name=name, n=int(items["tokens"].sum()))]

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone, batches_by_tokens, pad
-from fairlab.benchmarks.readings import Items, Quantity, outcome, quantity
+from fairlab.benchmarks.readings import Items, Quantity, items_outcome, quantity
 from fairlab.benchmarks.scales import percent
 from fairlab.data.perturbation_pairs import EncodedPair, PerturbationPair, axis_of, encode_pairs, find_pairs, part_of
 from fairlab.lexicons import load_lexicon
@@ -167,13 +167,7 @@ class PerturberQuality(Benchmark):
             )
         if perturber.cut:
             notes.append(Note(self.name, f"{perturber.cut} texts were too long for the model and stayed unchanged"))
-        return outcome(
-            self.description,
-            _quantities(items),
-            _quantities(before) if before else [],
-            items=items,
-            notes=notes,
-        )
+        return items_outcome(self.description, _quantities, items, before, notes=notes)
 
 
 def by_word_swap(pairs: Sequence[PerturbationPair]) -> list[str]:

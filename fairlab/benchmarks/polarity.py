@@ -37,11 +37,7 @@ def measure_polarity(groups: Sequence[Group], subset: str, own: str = "") -> Out
     """Measure union polarity accuracy, and the accuracy of each version, in per cent of groups (ideal: 100).
 
     For any number of attributes, a version counts as correct if the words of its own attribute are the most frequent.
-
-    Args:
-        groups: Groups to measure.
-        subset: Name of the groups in readings.
-        own: Name of an axis or path of a lexicon, which is used if its axis is the axis of the groups.
+    ``own`` is the name of an axis or the path of a lexicon, which is used if its axis is that of the groups.
 
     Raises:
         FairlabError: ``own`` is not a lexicon.

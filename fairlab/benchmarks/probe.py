@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.classification import MAJORITY
-from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome, quantity, sampled_items
+from fairlab.benchmarks.readings import Items, Quantity, evenly, items_outcome, quantity, sampled_items
 from fairlab.benchmarks.scales import percent
 from fairlab.data.published.task_files import read_task
 from fairlab.data.published.tasks import TASKS, Example, find_task
@@ -99,7 +99,7 @@ class Probe(Benchmark):
         predicted = fit_and_predict(self._features(backbone, train), labels, self._features(backbone, dev))
         truth = np.array([example.label for example in dev])
         items = {"correct": (predicted == truth).astype(np.float32), "labels": truth.astype(np.float32)}
-        return outcome(self.description, _quantities(items), _quantities(before) if before else [], items=items)
+        return items_outcome(self.description, _quantities, items, before)
 
     def _features(self, backbone: Backbone, examples: Sequence[Example]) -> NDArray[np.float32]:
         first = backbone.embed([example.first for example in examples], progress=self.name).numpy()

@@ -52,12 +52,7 @@ class Quantity:
 
 
 def quantity(
-    statistic: Statistic,
-    *samples: ArrayLike,
-    subset: str,
-    name: str,
-    n: int | None = None,
-    **more: Any,
+    statistic: Statistic, *samples: ArrayLike, subset: str, name: str, n: int | None = None, **more: Any
 ) -> Quantity:
     """Return a quantity that is a statistic of samples over units (items, or clusters of them).
 
@@ -202,19 +197,23 @@ def outcome(
     return result
 
 
+def items_outcome(
+    description: Description,
+    quantities: Callable[[Items], Iterable[Quantity]],
+    items: Items,
+    before: Items | None,
+    **parts: Any,
+) -> Outcome:
+    """Return the :func:`outcome` of a model's items, compared with those of an earlier model if there are any."""
+    return outcome(description, quantities(items), quantities(before) if before else (), items=items, **parts)
+
+
 def described_reading(
     description: Description, subset: str, name: str, value: float, n: int, bounds: tuple[float, float], **more: Any
 ) -> Reading:
     """Return a reading whose unit, ideal value and headline status come from the description, unless given in ``more``.
 
-    Args:
-        description: Description of the benchmark.
-        subset: Part of the benchmark that was measured.
-        name: Name of the quantity.
-        value: Measured number.
-        n: Number of items measured.
-        bounds: Lower and upper bound of the 95 % interval.
-        more: Further fields of the reading.
+    ``bounds`` are those of the 95 % interval.
 
     Raises:
         FairlabError: The quantity has no description.

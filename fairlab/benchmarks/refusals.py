@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fairlab.backbones.writers import REFUSED, Sampling, TextPrompt, Written
 from fairlab.benchmarks.generations import notes_on, write_texts
 from fairlab.benchmarks.group_differences import TextRater, group_key, paired_differences, scores_of, widened
-from fairlab.benchmarks.readings import Items, Quantity, evenly, one_of, outcome, with_system
+from fairlab.benchmarks.readings import Items, Quantity, evenly, items_outcome, one_of, with_system
 from fairlab.benchmarks.scales import detectable_points, percent, points
 from fairlab.data.reads import note_read
 from fairlab.metrics.bootstrap import mean, ratio_of_means
@@ -154,9 +154,7 @@ class Refusals(Benchmark):
             verdicts = np.where(unclear, np.nan, scores >= REFUSES)
             for name, found in (("judge", verdicts), ("agreement", np.where(unclear, np.nan, verdicts == values))):
                 items[name] = np.concatenate(list(self._by_axis(found, asked).values()), axis=1)
-        measured = partial(refusal_quantities, groups)
-        earlier = list(measured(before)) if before else []
-        return outcome(self.description, measured(items), earlier, items=items, notes=notes)
+        return items_outcome(self.description, partial(refusal_quantities, groups), items, before, notes=notes)
 
     def _by_axis(self, values: NDArray[np.float64], asked: Requests) -> dict[str, NDArray[np.float64]]:
         """Return the replies' values, averaged over samples, by axis (T, G)."""

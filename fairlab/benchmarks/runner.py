@@ -183,12 +183,8 @@ def measure_data(
 def gate(backbone: object, phase: str, record: Record) -> Validity:
     """Check a model once, and store the result in the record's provenance.
 
-    The scores of an ensemble always pass, because they have no weights and no tokenizer to check.
-
-    Args:
-        backbone: Model to check.
-        phase: Label of the model.
-        record: The run's record. If its configuration is ``strict``, a model that fails is refused.
+    The scores of an ensemble always pass, because they have no weights and no tokenizer to check. If the configuration
+    of the record is ``strict``, a model that fails is refused.
 
     Raises:
         FairlabError: The model fails, and the run is strict.
@@ -225,57 +221,49 @@ def _run_with_earlier(
 ) -> Outcome:
     """Run a benchmark, and pass it the items of the earlier model if there are any.
 
+    Notes are added on texts that were truncated or used for training, and on the checks of the model. An ensemble has
+    no note on training texts, because its texts are scored by models that saw no version of them.
+
     Raises:
         CannotScore: The model lacks an ability that the benchmark needs, or all of its results would be meaningless.
     """
+    from fairlab.backbones.backbone import Backbone
+    from fairlab.backbones.watching import watching
+    from fairlab.benchmarks.overlap import overlap_notes
+    from fairlab.benchmarks.readings import cut_notes
+
     if reason := lacking or validity.reason:
         raise CannotScore(reason)
     before = read_tensors(other) if other is not None and other.exists() else None
-    outcome = _note_truncation(benchmark, backbone, before, trained_on)
+    if limit := _most_tokens(backbone):
+        backbone.cut.clear()
+    if trained_on is not None and isinstance(backbone, Backbone):
+        shown = Fingerprints()
+        with watching(backbone, shown.add):
+            outcome = benchmark.measure(backbone, before)
+        outcome.notes += overlap_notes(benchmark.name, shown, trained_on)
+    else:
+        outcome = benchmark.measure(backbone, before)
+    if limit:
+        outcome.notes += cut_notes(benchmark.name, len(backbone.cut), limit)
     if outcome.readings:
         outcome.notes += validity.notes(benchmark.name)
     return _set_version(outcome, benchmark)
 
 
+def _most_tokens(backbone: object) -> int:
+    """Return the number of tokens at which a model truncates texts, or 0 if it does not count truncated texts."""
+    from fairlab.backbones.backbone import Backbone
+    from fairlab.backbones.model_object import ModelObject
+
+    if isinstance(backbone, Backbone):
+        return backbone.max_length
+    return backbone.limit.tokens if isinstance(backbone, ModelObject) and backbone.limit else 0
+
+
 def _set_version(outcome: Outcome, benchmark: Benchmark | DataBenchmark) -> Outcome:
     """Write the version of the benchmark's definition into every reading."""
     outcome.readings = [replace(reading, version=benchmark.version) for reading in outcome.readings]
-    return outcome
-
-
-def _note_truncation(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
-    """Run a benchmark, and add a note with the number of texts that were truncated."""
-    from fairlab.backbones.backbone import Backbone
-    from fairlab.backbones.model_object import ModelObject
-    from fairlab.benchmarks.readings import cut_notes
-
-    if isinstance(backbone, Backbone):
-        limit = backbone.max_length
-    elif isinstance(backbone, ModelObject) and backbone.limit:
-        limit = backbone.limit.tokens
-    else:
-        return _note_overlap(benchmark, backbone, before, trained_on)
-    backbone.cut.clear()
-    outcome = _note_overlap(benchmark, backbone, before, trained_on)
-    outcome.notes += cut_notes(benchmark.name, len(backbone.cut), limit)
-    return outcome
-
-
-def _note_overlap(benchmark: Benchmark, backbone: object, before: Any, trained_on: Fingerprints | None) -> Outcome:
-    """Run a benchmark, and add a note if its texts were used for training.
-
-    An ensemble is exempt, because its texts are scored by models that saw no version of them.
-    """
-    from fairlab.backbones.backbone import Backbone
-    from fairlab.backbones.watching import watching
-    from fairlab.benchmarks.overlap import overlap_notes
-
-    if trained_on is None or not isinstance(backbone, Backbone):
-        return benchmark.measure(backbone, before)
-    shown = Fingerprints()
-    with watching(backbone, shown.add):
-        outcome = benchmark.measure(backbone, before)
-    outcome.notes += overlap_notes(benchmark.name, shown, trained_on)
     return outcome
 
 

@@ -135,7 +135,7 @@ class Safety(Benchmark):
             cut = OfHarm(part, harm, truth, judged.thresholds.get(harm, self.threshold))
             now += cut.at_threshold(scores) if harm in judged.thresholds else []
             now += cut.accuracies(scores)
-        changes = [_relative(entry, other) for entry, other in _paired(now, earlier, CHANGED, harm)]
+        changes = [_ratio(one, other, f"{one.name}_change") for one, other in _paired(now, earlier, CHANGED, harm)]
         for name, other in judged.beside.items() if earlier else ():
             changes += _of_other(of_harm, name, other.parts[self.of], now, earlier)
         if unskilled := self._unskilled(harm, now, earlier):
@@ -263,10 +263,6 @@ def no_skill(quantities: Sequence[Quantity]) -> str:
 
 def _word(name: str) -> str:
     return name.replace(" ", "_")
-
-
-def _relative(entry: Quantity, earlier: Quantity) -> Quantity:
-    return _ratio(entry, earlier, f"{entry.name}_change")
 
 
 def _ratio(entry: Quantity, earlier: Quantity, name: str) -> Quantity:

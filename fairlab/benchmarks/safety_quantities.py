@@ -53,6 +53,7 @@ class OfHarm:
         self.slices = np.array(
             [self.subgroups.index(text.subgroup) if text.subgroup else -1 for text in part.texts], dtype=np.int64
         )
+        self.prefixes = list(dict.fromkeys(name.partition(":")[0] for name in self.subgroups))
         self.categories = np.array([text.category for text in part.texts])
         counted = judged if judged.any() else ~judged
         sets = [text.key if text.subgroup and known else None for text, known in zip(part.texts, counted, strict=True)]
@@ -65,11 +66,8 @@ class OfHarm:
     def quantities(self, scores_RN: Array, uncalibrated_RN: Array | None = None) -> list[Quantity]:
         """Return all quantities, beginning with the average precision of the seed texts.
 
-        If the texts have only one label, only the variances are returned.
-
-        Args:
-            scores_RN: Calibrated scores.
-            uncalibrated_RN: Scores before calibration, whose variances are returned as well.
+        If the texts have only one label, only the variances are returned. For scores before calibration, the variances
+        are returned as well.
         """
         found = self._calibrated(scores_RN)
         if uncalibrated_RN is not None:
@@ -113,7 +111,7 @@ class OfHarm:
             share(named, ~unsafe, "false_positive_rate"),
             *(
                 replace(one, name=f"{ODDS}_at_threshold")
-                for category in dict.fromkeys(name.partition(":")[0] for name in self.subgroups)
+                for category in self.prefixes
                 for one in self._slices(mean, category)
                 if one.name == ODDS
             ),
@@ -128,7 +126,7 @@ class OfHarm:
         found += [self.auc(scores_RN, subgroup=name) for name in self.subgroups if self._can_rank(name)]
         found += self._variances(scores_RN)
         mean = scores_RN.mean(axis=0)
-        for category in dict.fromkeys(name.partition(":")[0] for name in self.subgroups):
+        for category in self.prefixes:
             found += self._slices(mean, category)
         return found
 
@@ -212,7 +210,7 @@ class OfHarm:
     ) -> Quantity:
         some, n = values[chosen], int(chosen.sum())
         if n < 2:
-            return Quantity(subset, name, float(some.sum()) if n else np.nan, _nans(), n)
+            return Quantity(subset, name, float(some.sum()) if n else np.nan, np.full(RESAMPLES, np.nan), n)
         draws = weighted_draws(lambda weights: weights @ some / n, list(range(n)))
         return Quantity(subset, name, float(some.mean()), draws, n, headline=headline)
 
@@ -256,10 +254,7 @@ class OfHarm:
                 found.append(over(gap, f"largest_gap_{name}"))
         if len(set(truth)) == 2:
             found.append(
-                over(
-                    lambda weights: equalised_odds_gap(scores, slices, truth, self.threshold, count, weights),
-                    ODDS,
-                )
+                over(lambda weights: equalised_odds_gap(scores, slices, truth, self.threshold, count, weights), ODDS)
             )
         return found
 
@@ -273,7 +268,3 @@ def _mean_of_defined(values: Array) -> Array:
     defined = ~np.isnan(values)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(defined, values, 0).sum(axis=0) / defined.sum(axis=0))
-
-
-def _nans() -> Array:
-    return np.full(RESAMPLES, np.nan)

@@ -11,6 +11,7 @@ import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.readings import Items, Quantity, evenly, outcome
+from fairlab.benchmarks.scales import percent, ratio
 from fairlab.data.association_tests import is_file_of_tests, read_own_tests
 from fairlab.data.published.download import FILES, locate
 from fairlab.data.published.seat import AssociationTest, read_association_test, word_within
@@ -34,6 +36,7 @@ ALPHA = 0.01  # May et al. 2019
 NUMBER = re.compile(r"(?:weat)?(\d+)b?$")  # 6, 6b, weat6b
 AXES = {3: "race", 4: "race", 5: "race", 6: "gender", 7: "gender", 8: "gender", 9: "disability", 10: "age"}
 Array = NDArray[np.float64]
+_effect = partial(QuantityInfo, unit="effect size", ideal=0.0, high=2.0, margin=0.2)
 CITATION = """\
 @inproceedings{may2019measuring,
   title = {On Measuring Social Biases in Sentence Encoders},
@@ -102,36 +105,24 @@ class SEAT(Benchmark):
         "SEAT",
         "Are sentences about two groups associated with different attributes?",
         {
-            "effect_size": QuantityInfo(
-                "effect size",
-                "association of the targets with the attributes (0 is fair)",
-                "effect size",
-                0.0,
-                -2.0,
-                2.0,
-                margin=0.2,
+            "effect_size": _effect(
+                "effect size", "association of the targets with the attributes (0 is fair)", low=-2.0
             ),
-            "absolute_effect_size": QuantityInfo(
+            "absolute_effect_size": _effect(
                 "mean absolute effect size",
                 "strength of the associations tested (0 is fair)",
-                "effect size",
-                0.0,
-                0.0,
-                2.0,
+                low=0.0,
                 headline=True,
-                margin=0.2,
                 folded=True,
             ),
-            "significant_tests": QuantityInfo(
-                "significant tests", "tests with p below 0.01 (0 is fair)", "% of tests", 0.0, 0.0, 100.0
+            "significant_tests": percent(
+                "significant tests", "tests with p below 0.01 (0 is fair)", unit="% of tests", ideal=0.0
             ),
-            "share_significant": QuantityInfo(  # in records from before the switch to per cent
+            "share_significant": ratio(  # in records from before the switch to per cent
                 "share of significant tests",
                 "share of tests with p below 0.01 (0 is fair)",
-                "share of tests",
-                0.0,
-                0.0,
-                1.0,
+                unit="share of tests",
+                ideal=0.0,
             ),
         },
         topic=PERSIST,
@@ -192,7 +183,8 @@ class SEAT(Benchmark):
             reason = f"not every test was run ({missing}), so there is no average and no adjusted p-value"
             not_run.append(NotRun(self.name, "average", reason))
         complete = not not_run
-        earlier = self._earlier({subset: tests[subset] for subset in results}, before) if before else {}
+        then = before or {}
+        earlier = {name: result_of_test(tests[name], then[name], self.seed) for name in results if name in then}
         found, found_before = seat_quantities(results, complete), seat_quantities(earlier, complete)
         return outcome(self.description, found, found_before, items=items, not_run=not_run)
 
@@ -201,13 +193,6 @@ class SEAT(Benchmark):
         word = dict(zip(test.targ1 + test.targ2, test.words, strict=False))
         words = tuple(word[text] for part in targets for text in part) if test.words else ()
         return replace(test, targ1=targets[0], targ2=targets[1], words=words)
-
-    def _earlier(self, tests: Mapping[str, AssociationTest], before: Items) -> dict[str, Result]:
-        return {
-            subset: result_of_test(test, before[subset], self.seed)
-            for subset, test in tests.items()
-            if subset in before
-        }
 
 
 def file_of_test(test: str) -> str:
@@ -241,12 +226,7 @@ def with_words(test: AssociationTest, file: str) -> AssociationTest:
 
 
 def associations_of_test(test: AssociationTest, embeddings: Mapping[str, Array]) -> Array:
-    """Return the associations (|X| + |Y|,) of a test's targets, first for set X, then for set Y.
-
-    Args:
-        test: Association test.
-        embeddings: Embedding of each of the test's texts.
-    """
+    """Return the associations (|X| + |Y|,) of a test's targets, first for set X, then for set Y."""
     X, Y, A, B = (np.stack([embeddings[text] for text in part]) for part in test.sets)
     return associations(np.concatenate([X, Y]), A, B)
 

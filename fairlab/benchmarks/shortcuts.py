@@ -19,16 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.benchmarks.readings import Quantity, evenly, outcome
-from fairlab.benchmarks.scales import percent, points
+from fairlab.benchmarks.scales import percent, points, ratio
 from fairlab.data.stream.manifest import dataset_rows
 from fairlab.metrics.bootstrap import mean_draws
-from fairlab.metrics.lmi import (
-    LMI,
-    association_draws,
-    cramers_v,
-    local_mutual_information,
-    presence_table,
-)
+from fairlab.metrics.lmi import LMI, association_draws, cramers_v, local_mutual_information, presence_table
 from fairlab.metrics.shortcuts import TokenSpace
 from fairlab.metrics.shortcuts_official import OfficialSpace
 from fairlab.metrics.surface_probe import commonest_share, probe, too_little, transferred
@@ -85,13 +79,11 @@ class Shortcuts(DataBenchmark):
                 headline=True,
             ),
             "accuracy": percent("accuracy", "labels that the words of the last field alone reveal"),
-            "association": QuantityInfo(
+            "association": ratio(
                 "association with the label",
                 "Cramer's V of negations and labels (0: no association)",
-                "Cramer's V",
-                0.0,
-                0.0,
-                1.0,
+                unit="Cramer's V",
+                ideal=0.0,
                 headline=True,
             ),
             "mean": QuantityInfo(

@@ -42,8 +42,8 @@ from fairlab.benchmarks.readings import (
     cut_notes,
     evenly,
     irregular_notes,
+    items_outcome,
     one_of,
-    outcome,
     quantity,
     variant,
 )
@@ -58,6 +58,7 @@ from fairlab.data.published.stereoset import (
     irregular_items,
     read_stereoset,
 )
+from fairlab.metrics.bootstrap import cluster_sums
 from fairlab.metrics.stereoset import icat, mean_percent, related, stereotyped
 from fairlab.protocols import Benchmark
 from fairlab.record import Note, NotRun, Outcome
@@ -202,8 +203,7 @@ class StereoSet(Benchmark):
             not_run.append(NotRun(self.name, OVERALL, "it covers both tasks, and one of them was not run"))
         seen = seen_targets(examples, self.seen_in) if self.seen_in is not None else None
         measured = partial(stereoset_quantities, by_task, self.domains, seen=seen)
-        earlier = measured(before) if before else []
-        return outcome(self.description, measured(scores), earlier, items=scores, not_run=not_run, notes=notes)
+        return items_outcome(self.description, measured, scores, before, not_run=not_run, notes=notes)
 
     def _asked(self) -> list[StereoSetItem]:
         """Return the examples of the requested domains and tasks."""
@@ -270,11 +270,7 @@ def word_probabilities(
 ) -> Array:
     """Return intrasentence scores (N, 3) under a masked LM: mean probability of the filled-in word's subwords.
 
-    Args:
-        scorer: Likelihood scorer of the masked LM.
-        examples: N examples of the intrasentence task.
-        blank: Whether to tokenize words with a space before them.
-        progress: Title of a progress bar.
+    With ``blank``, words are tokenized with a space before them.
 
     Raises:
         CannotScore: A context is too long for the model.
@@ -341,22 +337,17 @@ def stereoset_quantities(
     every = len(domains) == len(DOMAINS)
     found = []
     for task in tasks:
-        of_domain = np.array([example.domain for example in by_task[task]])
         prefix = "" if task == INTRA else f"{task}_"
-        for domain in domains:
-            chosen = np.flatnonzero(of_domain == domain).tolist()
+        parts = [(prefix + domain, {domain}, not every) for domain in domains]
+        parts += [(task, set(domains), len(tasks) == 1)] if every else []
+        for subset, covered, headline in parts:
+            chosen = [k for k, example in enumerate(by_task[task]) if example.domain in covered]
             examples = [by_task[task][k] for k in chosen]
-            found += _of_subset(prefix + domain, examples, scores[task][chosen], headline=not every)
+            found += _of_subset(subset, examples, scores[task][chosen], headline=headline)
             if seen is not None:
                 kept = [k for k in chosen if by_task[task][k].target.casefold() in seen]
                 examples = [by_task[task][k] for k in kept]
-                found += _of_subset(f"{prefix}{domain}_seen_targets", examples, scores[task][kept], headline=False)
-        if every:
-            found += _of_subset(task, by_task[task], scores[task], headline=len(tasks) == 1)
-        if every and seen is not None:
-            kept = [k for k, example in enumerate(by_task[task]) if example.target.casefold() in seen]
-            examples = [by_task[task][k] for k in kept]
-            found += _of_subset(f"{task}_seen_targets", examples, scores[task][kept], headline=False)
+                found += _of_subset(f"{subset}_seen_targets", examples, scores[task][kept], headline=False)
     if every and len(tasks) == len(TASKS):
         pooled = [example for task in tasks for example in by_task[task]]
         found += _of_subset(OVERALL, pooled, np.concatenate([scores[task] for task in tasks]), headline=True)
@@ -378,9 +369,8 @@ def _of_subset(
 
 def by_term(targets: Sequence[str], values: NDArray[np.floating]) -> Array:
     """Return the mean (T,) of the values (N,) of each target's examples, in order of first occurrence."""
-    terms = {target: k for k, target in enumerate(dict.fromkeys(targets))}
-    places = [terms[target] for target in targets]
-    return np.bincount(places, weights=values, minlength=len(terms)) / np.bincount(places, minlength=len(terms))
+    sums, sizes = cluster_sums(values, targets)
+    return sums / sizes
 
 
 def item_warnings(examples: Sequence[StereoSetItem], scores_N3: NDArray[np.floating]) -> list[str]:

@@ -24,8 +24,7 @@ def _versions() -> Mapping[str, int]:
 def present_version(benchmark: str) -> int | None:
     """Return the current version of one of fairlab's own benchmarks, or None for other names.
 
-    Args:
-        benchmark: Name of the benchmark in the keys of its readings, with or without a protocol.
+    The name may be with or without a protocol.
 
     Example:
         >>> present_version("rte_probe"), present_version("mnli"), present_version("of_my_own")

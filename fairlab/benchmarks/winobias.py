@@ -8,6 +8,7 @@ this project instead asks which of the two sentences a language model finds more
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.benchmarks.likelihoods import pronoun_log_likelihoods
-from fairlab.benchmarks.readings import OF_GENDER, Items, Quantity, by_part, evenly, outcome, quantity
+from fairlab.benchmarks.readings import ALL, OF_GENDER, Items, Quantity, by_part, evenly, items_outcome, quantity
+from fairlab.benchmarks.scales import even_percent
 from fairlab.data.published.download import locate
 from fairlab.data.published.winobias import SPLITS, TYPES, WinoBiasPair, read_winobias
 from fairlab.metrics.bootstrap import cluster_sums, ratio_of_means
@@ -25,7 +27,6 @@ from fairlab.text.papers import ZHAO_2018
 from fairlab.types import PERSIST, Description, ItemTexts, QuantityInfo
 
 PUBLISHED = 1584  # number of pairs: 396 of each type and split
-ALL = "all"
 
 
 class WinoBias(Benchmark):
@@ -63,14 +64,8 @@ class WinoBias(Benchmark):
         "WinoBias",
         "Does a language model expect the pronoun of an occupation's stereotype?",
         {
-            "pro_preferred": QuantityInfo(
-                "stereotype preferred",
-                "pairs whose stereotypical version is likelier (50 is fair)",
-                "% of pairs",
-                50.0,
-                0.0,
-                100.0,
-                margin=5.0,
+            "pro_preferred": even_percent(
+                "stereotype preferred", "pairs whose stereotypical version is likelier (50 is fair)", unit="% of pairs"
             ),
             "margin": QuantityInfo(
                 "margin", "log-likelihood of the stereotypical version minus the other's (0 is fair)", "nats", 0.0
@@ -93,9 +88,8 @@ class WinoBias(Benchmark):
         scores = pronoun_log_likelihoods(backbone, versions, progress=self.name).reshape(-1, 2)
         items = by_part(pairs, scores)
         clusters = {kind: [pair.cluster for pair in pairs[kind]] for kind in TYPES}
-        earlier = winobias_quantities(clusters, before) if before else []
-        notes = self._notes(scores, left_out)
-        return outcome(self.description, winobias_quantities(clusters, items), earlier, items=items, notes=notes)
+        measured = partial(winobias_quantities, clusters)
+        return items_outcome(self.description, measured, items, before, notes=self._notes(scores, left_out))
 
     def _pairs(self) -> tuple[dict[str, list[WinoBiasPair]], list[str]]:
         """Return the pairs of each type, and the lines that are left out."""
@@ -149,12 +143,7 @@ def winobias_quantities(clusters: Mapping[str, Sequence[str]], items: Items) -> 
         preferred = cluster_sums(50 * (np.sign(margin) + 1), labels[subset])
         found.append(
             quantity(
-                ratio_of_means,
-                *preferred,
-                subset=subset,
-                name="pro_preferred",
-                n=len(margin),
-                headline=subset == ALL,
+                ratio_of_means, *preferred, subset=subset, name="pro_preferred", n=len(margin), headline=subset == ALL
             )
         )
         sums = cluster_sums(margin, labels[subset])

@@ -218,10 +218,7 @@ def _load(path: Path, state: tuple[int, int]) -> Lexicon:
 def read_lexicon(content: Any, path: Path, fewest: int = 2) -> Lexicon:
     """Build a lexicon from the content of its file, and check it.
 
-    Args:
-        content: Content of the file.
-        path: Path of the file, for messages.
-        fewest: Minimum number of attributes. A set of biasers, each of which is one attribute, may have only one.
+    A lexicon has at least ``fewest`` attributes: a set of biasers, each of which is one attribute, may have only one.
 
     Raises:
         FairlabError: A key is missing, a row has the wrong length, the lexicon contains no words, a name is listed

@@ -6,6 +6,7 @@ Shape letters: N examples, S counterfactual sets of two examples or more.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -25,13 +26,10 @@ def set_numbers(sets: Sequence[Hashable | None]) -> tuple[NDArray[np.int64], lis
         Number of each text's set, (N,), which is -1 for texts outside any set or alone in one, and the names of the
         numbered sets in order of first appearance.
     """
-    sizes: dict[Hashable, int] = {}
-    for name in sets:
-        if name is not None:
-            sizes[name] = sizes.get(name, 0) + 1
+    sizes = Counter(name for name in sets if name is not None)
     names = [name for name, size in sizes.items() if size > 1]
     number = {name: k for k, name in enumerate(names)}
-    return np.array([number.get(name, -1) if name is not None else -1 for name in sets], dtype=np.int64), names
+    return np.array([number.get(name, -1) for name in sets], dtype=np.int64), names
 
 
 def set_variances(scores: ArrayLike, place: NDArray[np.int64]) -> Array:

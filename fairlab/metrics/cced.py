@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torchmetrics import Metric
+from torchmetrics import MeanMetric
 
 
 def cced_gap(distances_NA: Tensor) -> Tensor:
@@ -29,29 +29,20 @@ def cced_gap(distances_NA: Tensor) -> Tensor:
     return (distances_NA[:, first] - distances_NA[:, second]).abs().mean(dim=1)
 
 
-class CCEDGap(Metric):
+class CCEDGap(MeanMetric):
     """Mean CCED gap over all groups in the batches, as a torchmetrics class.
 
     The gap is in the unit of embedding distances, in [0, inf), with 0 as the ideal. ``update`` takes distances to
     neutral (N, A), and ``compute`` returns NaN if there are no groups.
     """
 
-    is_differentiable = True
-    higher_is_better = False
+    is_differentiable = True  # type: ignore[assignment]
+    higher_is_better = False  # type: ignore[assignment]
     ideal = 0.0
-    total: Tensor
-    count: Tensor
 
     def __init__(self) -> None:
-        super().__init__()
-        self.add_state("total", default=torch.tensor(0.0), dist_reduce_fx="sum")
-        self.add_state("count", default=torch.tensor(0), dist_reduce_fx="sum")
+        super().__init__(nan_strategy="disable")  # the gap of a model that diverged is NaN
 
-    def update(self, distances_NA: Tensor) -> None:
+    def update(self, distances_NA: Tensor) -> None:  # type: ignore[override]
         """Add a batch of groups."""
-        self.total += cced_gap(distances_NA).sum()
-        self.count += len(distances_NA)
-
-    def compute(self) -> Tensor:
-        """Return the mean gap over all groups."""
-        return self.total / self.count
+        super().update(cced_gap(distances_NA))

@@ -29,9 +29,6 @@ def unlearned(history: History) -> str:
     """Return a warning if the training loss did not fall.
 
     The text is empty if the loss fell, or if too few steps were logged.
-
-    Args:
-        history: Rows of a record's history.
     """
     from scipy.stats import mannwhitneyu
 
@@ -58,11 +55,7 @@ def unlearned(history: History) -> str:
 
 
 def too_short(history: History) -> str:
-    """Return a warning if training had too few steps to show whether its loss fell, else an empty text.
-
-    Args:
-        history: Rows of a record's history; empty for a method without steps.
-    """
+    """Return a warning if training had too few steps to show whether its loss fell, else an empty text."""
     steps = max(len(_values(history, f"train/{name}")) for name in ("loss", "bias_loss"))
     if not 0 < steps < FEWEST:
         return ""

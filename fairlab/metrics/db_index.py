@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.metrics.bootstrap import mean_draws, weighted_draws
+from fairlab.metrics.bootstrap import mean_draws, numbered, weighted_draws
 from fairlab.types import FairlabError
 
 BLOCK = 16_384  # number of vectors in memory at a time
@@ -211,9 +211,8 @@ def _source_draws(
     Without labels, the mean is over entries.
     """
     labels = np.zeros(len(projections), dtype=np.int64) if labels is None else labels
-    place = {source: k for k, source in enumerate(dict.fromkeys(sources))}
-    cells = (np.array([place[source] for source in sources]), labels)
-    sums_SK = np.zeros((len(place), int(labels.max()) + 1))
+    cells = (numbered(sources), labels)
+    sums_SK = np.zeros((int(cells[0].max()) + 1, int(labels.max()) + 1))
     counts_SK = sums_SK.copy()
     np.add.at(sums_SK, cells, projections)
     np.add.at(counts_SK, cells, 1.0)
@@ -223,7 +222,7 @@ def _source_draws(
         there = counts_BK > 0
         return np.divide(sums_BK, counts_BK, where=there, out=np.zeros_like(sums_BK)).sum(axis=1) / there.sum(axis=1)
 
-    return weighted_draws(means, range(len(place)), seed)
+    return weighted_draws(means, range(len(sums_SK)), seed)
 
 
 def _mean_draws(values: NDArray[np.float64], seed: list[int]) -> NDArray[np.float64]:

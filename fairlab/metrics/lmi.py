@@ -63,12 +63,8 @@ def local_mutual_information(
 ) -> dict[str, list[LMI]]:
     """Return the n-grams of every label with local mutual information above 0, in decreasing order.
 
-    Probabilities are over occurrences of n-grams, so p(l) is the label's share of all occurrences.
-
-    Args:
-        documents: Tokens and label of each document.
-        n: Number of tokens in an n-gram.
-        fewest: Minimum number of occurrences of an n-gram over all labels.
+    Probabilities are over occurrences of n-grams, so p(l) is the label's share of all occurrences. N-grams have ``n``
+    tokens and, over all labels, at least ``fewest`` occurrences.
     """
     joint: dict[str, Counter[str]] = {}
     for tokens, label in documents:

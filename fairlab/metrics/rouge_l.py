@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rapidfuzz.distance import LCSseq
+
 
 def rouge_l(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the F-measure of the longest common subsequence, in [0, 1].
@@ -18,10 +20,4 @@ def rouge_l(first: Sequence[str], second: Sequence[str]) -> float:
     """
     if not first and not second:
         return 1.0
-    longest = [0] * (len(second) + 1)
-    for word in first:
-        before = 0  # length up to the previous word of both lists
-        for place, other in enumerate(second, start=1):
-            same = before + 1 if word == other else max(longest[place], longest[place - 1])
-            before, longest[place] = longest[place], same
-    return 2 * longest[-1] / (len(first) + len(second))
+    return 2 * LCSseq.similarity(first, second) / (len(first) + len(second))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.metrics.shortcuts import Floats, Space, positions, row_cosines
-from fairlab.metrics.token_ids import BLOCK, TokenIds, Tokenize
+from fairlab.metrics.token_ids import TokenIds, Tokenize, blocks
 from fairlab.text.surface_tokens import surface_tokens
 
 OFFICIAL_WIDTH = 8
@@ -51,8 +51,7 @@ class OfficialSpace(Space):
         self.tokens = TokenIds(texts, tokenize)
         self.sums = np.zeros((len(self.names), len(self.tokens.vocabulary), width))
         self.held = np.zeros(self.sums.shape[:2], dtype=np.int64)  # number of documents per label and token
-        for start in range(0, len(self), BLOCK):
-            block = np.arange(start, min(start + BLOCK, len(self)))
+        for block in blocks(len(self)):
             rows, ids, maps = self._maps(*self.tokens.some(block), len(block))
             np.add.at(self.sums, (self.labels[block[rows]], ids), maps)
             np.add.at(self.held, (self.labels[block[rows]], ids), 1)
@@ -61,8 +60,7 @@ class OfficialSpace(Space):
         """Return the shortcut score (n,) of every document, see :class:`Space`."""
         found = np.ones(len(self))
         others = self._others()
-        for start in range(0, len(self), BLOCK):
-            block = np.arange(start, min(start + BLOCK, len(self)))
+        for block in blocks(len(self)):
             rows, ids, maps = self._maps(*self.tokens.some(block), len(block))
             cosines = row_cosines(maps, others[self.labels[block[rows]], ids])
             found[block] -= np.bincount(rows, cosines, minlength=len(block)) / self._size

@@ -105,10 +105,6 @@ def agreement_p(first: ArrayLike, second: ArrayLike) -> float:
     Under the null hypothesis, the labels of one labelling are permuted at random. The number of equal labels then has
     a known mean and variance, and is approximated by a normal distribution. If one labelling is constant, p is 1.
 
-    Args:
-        first: Labels as numbers, (N,).
-        second: Labels as numbers, (N,).
-
     Example:
         >>> round(agreement_p([0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1]), 4)  # 3 above the mean 3, deviation 1.342
         0.0127

@@ -79,14 +79,7 @@ def commonest_share(labels: Sequence[str]) -> float:
 def transferred(
     texts: Sequence[str], labels: Sequence[str], others: Sequence[str], truth: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Return whether a probe trained on some texts predicts the label of each other text correctly, (N,).
-
-    Args:
-        texts: Training texts.
-        labels: Labels of the training texts.
-        others: Texts whose labels are predicted.
-        truth: True labels of the predicted texts.
-    """
+    """Return whether a probe trained on some texts predicts the label of each other text correctly, (N,)."""
     model = _fit(np.array(texts, dtype=object), np.array(labels))
     return (model.predict(np.array(others, dtype=object)) == np.array(truth)).astype(float)
 

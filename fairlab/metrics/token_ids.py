@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 BLOCK = 16_384  # number of documents whose vectors are in memory at a time
 
 Tokenize = Callable[[str], Sequence[str]]
+
+
+def blocks(count: int) -> Iterator[NDArray[np.intp]]:
+    """Yield the numbers of ``count`` documents in blocks."""
+    for start in range(0, count, BLOCK):
+        yield np.arange(start, min(start + BLOCK, count))
 
 
 class TokenIds:
@@ -31,8 +37,8 @@ class TokenIds:
         self.ids = np.asarray(ids, dtype=np.int32)
         self.offsets = np.frombuffer(ends, dtype=np.int64)
         self.frequency = np.zeros(len(self.vocabulary), dtype=np.int64)
-        for start in range(0, len(self), BLOCK):
-            rows, tokens = self.some(np.arange(start, min(start + BLOCK, len(self))))
+        for block in blocks(len(self)):
+            rows, tokens = self.some(block)
             distinct = np.unique(rows * len(self.vocabulary) + tokens) % len(self.vocabulary)
             self.frequency += np.bincount(distinct, minlength=len(self.vocabulary))
 

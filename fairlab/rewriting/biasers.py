@@ -137,16 +137,12 @@ class BiaserRewriter:
         return found
 
     def groups(self, texts: Sequence[str]) -> list[Any]:
-        """Raise: this rewriter does not support groups.
-
-        Raises:
-            FairlabError: Always.
-        """
+        """Raise FairlabError: this rewriter does not support groups."""
         del texts
         raise FairlabError("rewriter=biasers works only with the augmentation biasers; use rewriter=rules")
 
     def swapped(self, texts: Sequence[str]) -> list[Any]:
-        """Raise: this rewriter does not support swaps; see :meth:`groups`."""
+        """Raise FairlabError: this rewriter does not support swaps."""
         return self.groups(texts)
 
     def held(self, text: str) -> list[tuple[int, int]]:

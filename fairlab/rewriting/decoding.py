@@ -76,9 +76,7 @@ def ends(backbone: Backbone) -> list[int]:
 def shifted(backbone: Backbone, targets_NT: Tensor) -> Tensor:
     """Return the decoder inputs (N, T): the start token, then all targets except the last.
 
-    Args:
-        backbone: Model that decodes the targets.
-        targets_NT: Token ids, with :data:`IGNORED` at padding; the decoder inputs have the padding token there.
+    Targets are :data:`IGNORED` at padding, where the inputs have the padding token.
     """
     before = targets_NT[:, :-1].masked_fill(targets_NT[:, :-1] == IGNORED, backbone.padding_id)
     return torch.cat([torch.full_like(targets_NT[:, :1], start(backbone)), before], dim=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from fairlab.lexicons import Lexicon
 from fairlab.lexicons.names import load_names
@@ -27,6 +27,7 @@ from fairlab.text.words import word_pieces
 from fairlab.types import NEUTRAL, FairlabError, NotNegative, Row
 
 NO_WORD = "rows without a word of the axis"
+Made = TypeVar("Made")
 
 
 @runtime_checkable
@@ -58,14 +59,7 @@ class GroupRewriter(Rewriter, Protocol):
 
 
 def columns(row: Row, augmentation: str, rewriter: GroupRewriter, versions: Mapping[str, str]) -> dict[str, Any]:
-    """Return the provenance columns of a generated row: source, rewriter, and the words changed in each version.
-
-    Args:
-        row: Input row that was rewritten.
-        augmentation: Name of the augmentation.
-        rewriter: Rewriter that produced the versions.
-        versions: Versions of the row's text, by name.
-    """
+    """Return the provenance columns of a generated row: source, rewriter, and the words changed in each version."""
     return {
         "source_id": row.id,
         "source_place": row.place,
@@ -262,22 +256,13 @@ class LLMGroups:
     def groups(self, texts: Sequence[str]) -> list[Versions | NotRewritten]:
         """Return the versions of every text, or the reason why the model returned none."""
         made = self.rewriter.groups(
-            texts,
-            axis=self.lexicon.axis,
-            attributes=self.lexicon.attributes,
-            examples=self.examples,
-            stage=self.stage,
+            texts, axis=self.lexicon.axis, attributes=self.lexicon.attributes, examples=self.examples, stage=self.stage
         )
         self._refuse_unanswered(made)
-        return self._reject_lost_facts(texts, made)
+        return self._reject_lost_facts(texts, made, [one.versions if isinstance(one, Versions) else {} for one in made])
 
     def agreed(self, made: Sequence[tuple[str, Versions]], samples: int) -> list[Versions]:
-        """Return the versions of texts with a new confidence: the proportion of sampled answers that agree with them.
-
-        Args:
-            made: Texts with the versions from :meth:`groups`.
-            samples: Number of additional answers per text.
-        """
+        """Return the versions of texts with a new confidence: the proportion of sampled answers that agree."""
         return with_agreement(
             self.rewriter,
             made,
@@ -289,15 +274,12 @@ class LLMGroups:
         )
 
     def _reject_lost_facts(
-        self, texts: Sequence[str], made: Sequence[Versions | NotRewritten]
-    ) -> list[Versions | NotRewritten]:
-        """Replace versions that lose a fact of their text by the reason for rejecting them."""
+        self, texts: Sequence[str], made: Sequence[Made | NotRewritten], versions: Sequence[Mapping[str, str]]
+    ) -> list[Made | NotRewritten]:
+        """Replace rewrites with a version that loses a fact of its text by the reason for rejecting them."""
         if self.free is None:
             return list(made)
-        lost = [
-            lost_fact(text, one.versions, self.free) if isinstance(one, Versions) else ""
-            for text, one in zip(texts, made, strict=True)
-        ]
+        lost = [lost_fact(text, some, self.free) for text, some in zip(texts, versions, strict=True)]
         return [NotRewritten(FACT_LOST, fault) if fault else one for fault, one in zip(lost, made, strict=True)]
 
     def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str | NotRewritten]:
@@ -308,13 +290,8 @@ class LLMGroups:
         ]
         made = self.rewriter.targets(asked, stage="perturbation")
         self._refuse_unanswered(made)
-        if self.free is None:
-            return made
-        faults = [
-            lost_fact(one.text, {one.target: text}, self.free) if isinstance(text, str) else ""
-            for one, text in zip(asked, made, strict=True)
-        ]
-        return [NotRewritten(FACT_LOST, fault) if fault else text for fault, text in zip(faults, made, strict=True)]
+        versions = [{one.target: text} if isinstance(text, str) else {} for one, text in zip(asked, made, strict=True)]
+        return self._reject_lost_facts(texts, made, versions)
 
     def _refuse_unanswered(self, made: Sequence[object]) -> None:
         lost = [one for one in made if isinstance(one, NotRewritten) and one.outcome not in SAID]
@@ -325,10 +302,6 @@ class LLMGroups:
             )
 
     def swapped(self, texts: Sequence[str]) -> list[str | NotRewritten]:
-        """Raise: this rewriter does not support swaps.
-
-        Raises:
-            FairlabError: Always.
-        """
+        """Raise FairlabError: this rewriter does not support swaps."""
         del texts
         raise FairlabError("rewriter=llm does not exchange attributes; use rewriter=word_swap or rewriter=rules")

@@ -39,8 +39,7 @@ def identity_lexicons(names: Sequence[str] = (SUBGROUPS,)) -> list[Lexicon]:
 class Identities:
     """Finder and rewriter of the listed words of all subgroups, for texts about an unknown subgroup.
 
-    Args:
-        names: Names of lexicons, see :func:`identity_lexicons`.
+    ``names`` are as for :func:`identity_lexicons`.
     """
 
     def __init__(self, names: Sequence[str] = (SUBGROUPS,)) -> None:

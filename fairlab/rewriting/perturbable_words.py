@@ -77,18 +77,13 @@ class PerturbableWords:
     def possible(self, text: str) -> Iterator[tuple[str, str, str]]:
         """Yield the axis, the folded word and the target of a superset of a text's K, which is found without a parse.
 
-        Args:
-            text: Text in the form returned by :func:`read_cased`.
+        The text has the form returned by :func:`read_cased`.
         """
         for axis, finder in self.finders.items():
             for word, sense in finder.possible_senses(text):
                 folded = word.casefold()
                 for target in self.targets(axis, sense):
                     yield axis, folded, target
-
-    def _may_hold(self, text: str) -> bool:
-        """Return whether a text in sentence case may contain a word of any axis."""
-        return any(finder.may_change(text) for finder in self.finders.values())
 
     def _named_words(self, text: str) -> Iterator[int]:
         return chain.from_iterable(finder.named_words(text) for finder in self.finders.values())
@@ -128,7 +123,7 @@ class PerturbableWords:
         """Count the words of a text per ``axis/attribute``, with their sense judged from neighbouring words."""
         counts = Counter[str]()
         text = read_cased(text).text
-        if self._may_hold(text):
+        if any(finder.may_change(text) for finder in self.finders.values()):
             for axis, finder in self.finders.items():
                 counts.update(
                     f"{axis}/{mention.sense.attribute}"
@@ -138,13 +133,7 @@ class PerturbableWords:
         return counts
 
     def stayed(self, before: Sequence[str], after: Sequence[str], axis: str) -> list[str]:
-        """Return the fields of an example that mention a person of an axis but were not rewritten.
-
-        Args:
-            before: Fields of the example.
-            after: The same fields after rewriting.
-            axis: Axis on which a person was rewritten.
-        """
+        """Return the fields of an example that mention a person of an axis but were not rewritten."""
         unchanged = (old for old, new in zip(before, after, strict=True) if old == new)
         return [text for text in unchanged if any(place.startswith(f"{axis}/") for place in self.attributes(text))]
 
@@ -152,10 +141,7 @@ class PerturbableWords:
 class PerturbableText:
     """Words of one text that may be selected, on several axes. Axes and words are only judged when they are asked for.
 
-    Args:
-        words: Finder of the words.
-        view: View of the text in sentence case.
-        doc: Parse of the view's text; None judges words by their neighbours.
+    The view is in sentence case. Without a parse (``doc`` is None), words are judged by their neighbours.
     """
 
     def __init__(self, words: PerturbableWords, view: View, doc: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -22,6 +22,9 @@ from fairlab.text.difference import stretches
 from fairlab.text.papers import QIAN_2022
 from fairlab.text.words import match_case
 from fairlab.types import NEUTRAL, CannotScore, FairlabError
+
+if TYPE_CHECKING:
+    from fairlab.rewriting.word_rewriters import Selection
 
 TOKENS_AT_ONCE = 8192  # maximum number of padded input tokens decoded together
 WORD_OR_SIGN = re.compile(r"<SEP>|\[UNK\]|[^\W_]+|_|[^\w\s]")
@@ -51,20 +54,6 @@ FORMATS: dict[str, Callable[[str, str, str], str]] = {
     "facebook/perturber": lambda word, target, text: f"{word}, {target} {PERT_SEP} {text}",
     "perturbers": lambda word, target, text: f"{word}{SEP} {target}{PERT_SEP} {text}",
 }
-
-
-class Selected(Protocol):
-    """Word selected in a text, and the target attribute for the person that it refers to."""
-
-    @property
-    def word(self) -> str:
-        """Return the word as written in the text."""
-        ...
-
-    @property
-    def target(self) -> str:
-        """Return the target attribute; ``neutral`` means non-binary."""
-        ...
 
 
 def source_text(format: str, word: str, target: str, text: str) -> str:
@@ -132,11 +121,7 @@ class Perturber:
     ) -> list[str]:
         """Return every text with the person meant by its selected word rewritten to the target, in order.
 
-        Args:
-            texts: Texts to rewrite.
-            words: Selected word of each text.
-            targets: Target attribute of each text, by PANDA's name, or ``neutral``.
-            progress: Title of a progress bar, which is shown only on a terminal.
+        Targets are names of PANDA, or ``neutral``.
 
         Raises:
             FairlabError: A target attribute is unknown.
@@ -176,10 +161,6 @@ def greedy(backbone: Backbone, token_ids: Sequence[Sequence[int]]) -> list[list[
     """Decode every input greedily, with the same result as ``generate`` without beams or sampling.
 
     Every step runs the decoder only on unfinished sequences.
-
-    Args:
-        backbone: Encoder-decoder or causal LM with its tokenizer.
-        token_ids: Token ids of the inputs, including special tokens.
 
     Returns:
         Generated token ids of every input, up to and including the end token.
@@ -274,7 +255,7 @@ class PerturberWords:
         self.perturber = load_perturber(model, format, dtype)
         self.provenance: dict[str, Any] = {"rewriter": "perturber", "model": model, "format": self.perturber.format}
 
-    def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selected]) -> list[str]:
+    def rewrite_words(self, texts: Sequence[str], selections: Sequence[Selection]) -> list[str]:
         """Return every text with the person meant by its selected word rewritten.
 
         Texts that exceed the model's maximum length stay unchanged.
@@ -283,22 +264,14 @@ class PerturberWords:
         return self.perturber.rewrite(texts, words, targets)
 
     def groups(self, texts: Sequence[str]) -> list[Any]:
-        """Raise: this rewriter does not support groups.
-
-        Raises:
-            FairlabError: Always.
-        """
+        """Raise FairlabError: this rewriter does not support groups."""
         del texts
         raise FairlabError(
             "rewriter=perturber rewrites one selected person; use rewriter=rules or llm for whole groups"
         )
 
     def swapped(self, texts: Sequence[str]) -> list[str]:
-        """Raise: this rewriter does not support swaps.
-
-        Raises:
-            FairlabError: Always.
-        """
+        """Raise FairlabError: this rewriter does not support swaps."""
         del texts
         raise FairlabError("rewriter=perturber does not exchange attributes; use rewriter=word_swap or rewriter=rules")
 

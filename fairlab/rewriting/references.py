@@ -118,11 +118,6 @@ def _forms(lexicon: Lexicon) -> Iterator[tuple[str, str]]:
 
 
 def _any_pattern(forms: Iterable[str]) -> str:
-    """Return a pattern that matches any of the forms and prefers the longest."""
+    """Return a pattern that matches any of the forms, with spaces or hyphens, and prefers the longest."""
     ordered = sorted(forms, key=lambda form: (-len(form), form))
-    return "|".join(map(_spaced_pattern, ordered))
-
-
-def _spaced_pattern(form: str) -> str:
-    """Return a pattern for a form, in which spaces and hyphens are interchangeable."""
-    return r"[\s-]+".join(map(re.escape, BLANKS.split(form)))
+    return "|".join(BLANKS.pattern.join(map(re.escape, BLANKS.split(form))) for form in ordered)

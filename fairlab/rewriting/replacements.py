@@ -17,13 +17,8 @@ def replaced(text: str, lines: Sequence[Sequence[str]], names: Sequence[str]) ->
     """Apply lines of replacements to a text and return the versions.
 
     Lines are in the order of the text. A line also applies to further occurrences of its words, up to the next line
-    that begins with the same words. Capitals follow the text. *a*, *an*, extra spaces, and the verbs of *he* or
-    *she* that became *they* (or the reverse) are corrected.
-
-    Args:
-        text: Original text.
-        lines: Words of the text and their replacement in each version; an empty replacement deletes them.
-        names: Names of the versions, in the order of the lines.
+    that begins with the same words. Capitals follow the text. *a*, *an*, extra spaces, and the verbs of *he* or *she*
+    that became *they* (or the reverse) are corrected. An empty replacement deletes the words of its line.
 
     Returns:
         Text of each version, by name.

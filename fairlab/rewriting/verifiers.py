@@ -249,9 +249,6 @@ class LabelVerifier(TextVerifier):
     """Verifier that asks a language model whether the row's ``label`` is right for every version.
 
     Rows without a label pass.
-
-    Args:
-        llm: Language model that judges the labels.
     """
 
     name = "label not kept"
@@ -313,10 +310,7 @@ VERIFIERS: dict[str, Callable[[Lexicon], TextVerifier]] = {
 def load_verifiers(names: Sequence[str], lexicon: Lexicon, llm: LLM | None = None) -> list[TextVerifier]:
     """Load verifiers by name.
 
-    Args:
-        names: Names of verifiers: keys of :data:`VERIFIERS`, or ``label``.
-        lexicon: Words of the axis, and its attributes.
-        llm: Language model for the verifier ``label``; None if it is not among the names.
+    Names are keys of :data:`VERIFIERS`, or ``label``, which needs a language model.
 
     Raises:
         FairlabError: A name is unknown, or there is no language model for ``label``.

@@ -45,11 +45,7 @@ class WordRewriter(Rewriter, Protocol):
 
 
 class ByAxis:
-    """Combination of word rewriters, one per axis.
-
-    Args:
-        rewriters: Word rewriter of each axis.
-    """
+    """Combination of word rewriters, one per axis."""
 
     def __init__(self, rewriters: Mapping[str, WordRewriter]) -> None:
         self.rewriters = rewriters

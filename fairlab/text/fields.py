@@ -26,10 +26,6 @@ def join_fields(fields: Sequence[str]) -> str:
 def named_fields(row: Row, text: str) -> dict[str, str] | None:
     """Return the fields of a rewritten row by name.
 
-    Args:
-        row: Row whose text, or whose joined fields, were rewritten.
-        text: Rewritten text.
-
     Returns:
         Text of each field, or None if the rewritten text has another number of fields.
     """
@@ -42,11 +38,8 @@ def named_fields(row: Row, text: str) -> dict[str, str] | None:
 def split_fields(text: str, like: Sequence[str]) -> list[str] | None:
     """Split a rewritten text into fields.
 
-    A field that differs from its source only in outer white space is replaced by its source.
-
-    Args:
-        text: Rewritten text.
-        like: Fields of the source.
+    A field that differs from its source only in outer white space is replaced by its source. ``like`` holds the fields
+    of the source.
 
     Returns:
         Rewritten fields, or None if the source has another number of fields.

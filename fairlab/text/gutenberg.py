@@ -16,11 +16,8 @@ T = TypeVar("T")
 def book_lines(lines: Iterable[T], content: Callable[[T], object] = lambda line: line) -> Iterator[T]:
     """Yield the lines of every book in a file, or all lines if no book begins near the start of the file.
 
-    A file may contain several books, one after the other.
-
-    Args:
-        lines: Lines of the file.
-        content: Function that returns the text of a line, or any other object for an unreadable line.
+    A file may contain several books, one after the other. ``content`` returns the text of a line, or any other object
+    for an unreadable line.
     """
     lines = iter(lines)
     first = list(islice(lines, PROBED))

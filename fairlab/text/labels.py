@@ -30,10 +30,6 @@ def label_meant(value: object, known: Iterable[str]) -> str | None:
     The exact spelling is tried first, then a spelling that differs in case or in the signs between words, then
     :func:`as_written`.
 
-    Args:
-        value: Label as stored in a file or a table.
-        known: Spellings of the known labels.
-
     Example:
         >>> label_meant("Not-Equivalent", ["equivalent", "not_equivalent"]), label_meant(1.0, ["0", "1"])
         ('not_equivalent', '1')

@@ -13,9 +13,7 @@ MOST_NAMES, LONGEST = 40, 80  # maximum number of names shown, and of characters
 def listed_names(names: Iterable[object], without: str = "none") -> str:
     """Join names by commas, shortened so that a message stays readable for any content of the file.
 
-    Args:
-        names: Names, or other objects that are shown as text.
-        without: Text to return if there are no names.
+    Without names, the result is ``without``.
 
     Example:
         >>> listed_names(["text", "label"]), listed_names(range(100))[-14:]

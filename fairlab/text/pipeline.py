@@ -79,10 +79,6 @@ def load_pipeline(*, syntax: bool = True, entities: bool = False) -> Any:
 
     Named-entity recognition is included only on request, because it costs more than tagging and parsing together.
 
-    Args:
-        syntax: Whether to tag and parse.
-        entities: Whether to recognise named entities.
-
     Raises:
         FairlabError: The English model of spaCy, or the one that ``FAIRLAB_SPACY`` names, is not installed.
     """
@@ -141,7 +137,8 @@ def parse(texts: Iterable[str], *, entities: bool | Callable[[str], Iterable[int
     pipeline = load_pipeline()
     for some in _lots(texts):
         with _threads().limit(limits=1):
-            docs = [pipeline.make_doc(paragraph) for paragraph in _paragraphs(some)]
+            # Paragraphs are parsed separately, so that they do not affect each other.
+            docs = [pipeline.make_doc(paragraph) for text in some for paragraph in text.split(PARAGRAPH)]
             for _, component in pipeline.pipeline:
                 docs = _annotate(component, docs)
             if entities is True:
@@ -172,12 +169,6 @@ def _annotate(component: Any, docs: list[Any]) -> list[Any]:
         unfinished = component.transition_states(unfinished, model.predict(unfinished))
     component.set_annotations(docs, states)
     return docs
-
-
-def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the paragraphs of texts, which are parsed separately so that they do not affect each other."""
-    for text in texts:
-        yield from text.split(PARAGRAPH) if PARAGRAPH in text else (text,)
 
 
 def _group_by_text(texts: Sequence[str], parsed: Iterable[Any]) -> list[list[Any]]:
@@ -260,9 +251,7 @@ def _paragraph(doc: Any, place: int) -> tuple[int, int]:
 def parse_parted(doc: Any, offsets: Collection[int]) -> Any:
     """Parse a document again so that a token begins at each of the given offsets.
 
-    Args:
-        doc: Document returned by :func:`parse`.
-        offsets: Character offsets, for example of a word that the tokenizer did not separate from punctuation.
+    An offset is, for example, that of a word that the tokenizer did not separate from punctuation.
     """
     parts, start = [], 0
     for one in doc.user_data.get(_PARTS) or [doc]:

@@ -155,9 +155,7 @@ def decoding(path: Path) -> Iterator[None]:
 def read_json_file(path: Path, remedy: str) -> Any:
     """Read a file that contains one JSON value.
 
-    Args:
-        path: Path of the file.
-        remedy: Remedy that ends the message about a file that is not JSON.
+    ``remedy`` ends the message about a file that is not JSON.
 
     Raises:
         FairlabError: The file is not text or not JSON, or an object in it has a key twice.
@@ -171,11 +169,8 @@ def read_json_file(path: Path, remedy: str) -> Any:
 def read_yaml_text(path: Path, otherwise: str = "is not YAML") -> Any:
     """Return the parsed content of a YAML file, without constructing Python objects.
 
-    The file may have any encoding that is allowed for text files.
-
-    Args:
-        path: Path of the file.
-        otherwise: Description of the fault, for the error message about a file that is not valid YAML.
+    The file may have any encoding that is allowed for text files. ``otherwise`` describes the fault in the message
+    about a file that is not valid YAML.
 
     Raises:
         FairlabError: The file is too large, is not text, or is refused by :func:`fairlab.checks.foreign.parse_yaml`.

@@ -15,8 +15,7 @@ MOST = 2**16  # number of vectors after which the cache is emptied: 25 MB in the
 def cache_word_vectors(model: Any) -> None:
     """Cache the vectors of words in a component's model. They take a third of the time of encoding a text.
 
-    Args:
-        model: Model of a spaCy component. It is unchanged if it does not embed words by their attributes alone.
+    A model that does not embed words by their attributes alone stays unchanged.
     """
     for layer in model.walk() if model is not None else ():
         if len(layer.layers) > 1 and layer.layers[0].name == "extract_features":
@@ -27,8 +26,7 @@ def cache_word_vectors(model: Any) -> None:
 class CachedVectors:
     """Forward function of a layer that embeds words by their attributes, with a cache of the vectors.
 
-    Args:
-        layers: Layer that extracts the attributes, and the layers that embed them.
+    The first layer extracts the attributes, and the others embed them.
     """
 
     def __init__(self, layers: Sequence[Any]) -> None:
@@ -46,7 +44,7 @@ class CachedVectors:
             for raw in (rows.tobytes() for rows in attributes)
         ]
         with self.lock:  # texts may be parsed in several threads
-            return self._looked_up(words), _no_gradient
+            return self._looked_up(words), lambda gradient: gradient
 
     def _looked_up(self, words: Sequence[Sequence[bytes]]) -> list[Any]:
         """Return the vectors of each document's words, and compute those that the cache lacks."""
@@ -62,7 +60,3 @@ class CachedVectors:
             self.places |= {word: len(self.places) + k for k, word in enumerate(new)}
         vectors: Any = self.vectors
         return [vectors[[self.places[word] for word in some]] for some in words]
-
-
-def _no_gradient(gradient: Any) -> Any:
-    return gradient

@@ -126,11 +126,7 @@ class View:
         return [self.place(match.start()) for match in re.finditer(SEPARATOR, self.original)]
 
     def write(self, edits: Iterable[Edit]) -> str:
-        """Apply edits of the text to the original, and return the result.
-
-        Args:
-            edits: Non-overlapping edits of :attr:`text`, from left to right.
-        """
+        """Apply non-overlapping edits of the text, from left to right, to the original, and return the result."""
         pieces, position = [], 0
         for edit in edits if self.is_plain else self._extend_edits(edits):
             start, end = self.span(edit.start, edit.end)
@@ -160,9 +156,7 @@ class View:
     def _written(self, edit: Edit, found: str) -> str:
         """Return the new words of an edit in the original's style: its case, apostrophes, blanks and inner markup.
 
-        Args:
-            edit: Edit of the text.
-            found: Text that the edit replaces in the original.
+        ``found`` is the text of the original that the edit replaces.
         """
         new = self.cased(edit.new, edit.start) if self.cased else edit.new
         if self.is_plain:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlab.metrics import shortcuts, shortcuts_official, token_ids
+from fairlab.metrics import shortcuts, token_ids
 from fairlab.metrics.shortcuts import EmbeddingSpace, TokenSpace, positions
 from fairlab.metrics.shortcuts_official import OfficialSpace
 from fairlab.types import FairlabError
@@ -132,7 +132,7 @@ def test_the_official_score_is_the_codes():
 @pytest.mark.parametrize("kind", [TokenSpace, OfficialSpace])
 def test_blocks_of_documents_give_what_all_at_once_give(monkeypatch, kind):
     whole = kind(TEXTS, LABELS, tokenize=str.split)
-    for module in (shortcuts, shortcuts_official, token_ids):
+    for module in (shortcuts, token_ids):
         monkeypatch.setattr(module, "BLOCK", 4)
     parts = kind(TEXTS, LABELS, tokenize=str.split)
     assert parts.gamma() == pytest.approx(whole.gamma(), abs=1e-12)

@@ -45,9 +45,7 @@ def check_language(backbone: Backbone) -> Iterator[Finding]:
 def check_scorer(scorer: MaskedLM | TextScorer, vocabulary: int | None) -> Iterator[Finding]:
     """Yield a finding if a scorer of texts is barely better than chance.
 
-    Args:
-        scorer: Scorer of texts.
-        vocabulary: Number of tokens of the model, or None if it is unknown.
+    ``vocabulary`` is the number of tokens of the model, or None if it is unknown.
     """
     if text := _chance(scorer, vocabulary):
         yield failed(text)

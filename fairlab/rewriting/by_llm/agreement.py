@@ -20,15 +20,9 @@ def with_agreement(
 ) -> list[Versions]:
     """Sample additional answers, and return the versions with a confidence.
 
-    The confidence is the proportion of additional answers that are identical to the versions. An unreadable
-    answer counts as disagreement.
-
-    Args:
-        rewriter: Rewriter that made the versions.
-        made: Texts with their versions.
-        samples: Number of additional answers per text, each with a different seed.
-        stage: Name under which the ledger sums calls, tokens, seconds and dollars.
-        asked: Axis, attributes and examples of the first request, as for :meth:`LLMRewriter.group_requests`.
+    The confidence is the proportion of additional answers that are identical to the versions. An unreadable answer
+    counts as disagreement. Each additional answer has its own seed. ``asked`` holds the arguments of
+    :meth:`LLMRewriter.group_requests`.
 
     Raises:
         FairlabError: See :meth:`fairlab.llm.client.LLM.ask`.

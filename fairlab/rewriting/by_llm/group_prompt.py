@@ -46,10 +46,7 @@ def shown_examples(
 ) -> Sequence[dict[str, str]]:
     """Return the examples to show to the model.
 
-    Args:
-        prompt: Prompt for groups.
-        names: Names of all versions.
-        examples: Examples given by the caller; None uses the examples of the prompt that have every version.
+    The examples are those of the caller or, if they are None, those of the prompt that have all versions in ``names``.
 
     Raises:
         FairlabError: An example given by the caller lacks a version.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fairlab.llm.client import LLM
-from fairlab.llm.exchange import Reply, Request, chat, estimated_tokens, object_schema
+from fairlab.llm.exchange import Request, chat, estimated_tokens, object_schema
 from fairlab.rewriting.by_llm.prompt import Prompt, load_prompt
 
 ROOM, WHY = 2, 60  # tokens of a reply: multiple of the text's estimated tokens, plus tokens for a verdict
@@ -45,11 +45,7 @@ class Version:
 
 
 class Injection:
-    """Counterfactual injection with a language model, whose ledger answers repeated requests.
-
-    Args:
-        llm: Language model with its ledger.
-    """
+    """Counterfactual injection with a language model, whose ledger answers repeated requests."""
 
     def __init__(self, llm: LLM) -> None:
         self.llm = llm
@@ -61,7 +57,7 @@ class Injection:
         requests = [_request(self.injection, _injection_fields(one), TEXT, one.original) for one in asked]
         replies = self.llm.ask(requests, stage="injection")
         return [
-            replace(one, text=reply.value["text"]) if reply.ok else replace(one, failed=_reason(reply))
+            replace(one, text=reply.value["text"]) if reply.ok else replace(one, failed=str(reply.outcome))
             for one, reply in zip(asked, replies, strict=True)
         ]
 
@@ -76,7 +72,7 @@ class Injection:
         mended = [
             replace(one, text=reply.value["text"], corrected=reply.value["text"] != one.text)
             if reply.ok
-            else replace(one, failed=_reason(reply))
+            else replace(one, failed=str(reply.outcome))
             for one, reply in zip(versions, replies, strict=True)
         ]
         left = [k for k, one in enumerate(mended) if not one.failed]
@@ -85,7 +81,7 @@ class Injection:
         )
         for k, reply in zip(left, verdicts, strict=True):
             if not reply.ok:
-                mended[k] = replace(mended[k], failed=_reason(reply))
+                mended[k] = replace(mended[k], failed=str(reply.outcome))
             elif reply.value["flagged"]:
                 mended[k] = replace(mended[k], flagged=reply.value["why"] or "no reason given")
         return mended
@@ -114,7 +110,3 @@ def _request(prompt: Prompt, asked: dict[str, str], properties: dict[str, Any], 
 
 def _dumps(value: dict[str, str]) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _reason(reply: Reply) -> str:
-    return str(reply.outcome)

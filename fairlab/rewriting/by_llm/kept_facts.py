@@ -18,12 +18,8 @@ PERSON = re.compile(r"(?:man|men|woman|women|boy|girl|person|people|lady|lord)s?
 def lost_fact(source: str, versions: Mapping[str, str], free: Collection[str]) -> str:
     """Return a description of a number or name that a version lacks or adds, or an empty string if all are kept.
 
-    A name is a capitalised word inside a sentence.
-
-    Args:
-        source: Original text.
-        versions: Versions of the text by name.
-        free: Words that may change, in lower case: words of the axis and first names.
+    A name is a capitalised word inside a sentence. The lower-case words in ``free``, such as words of the axis and
+    first names, may change.
 
     Example:
         >>> lost_fact("She won 3 times.", {"man": "He won 7 times."}, {"she", "he"})

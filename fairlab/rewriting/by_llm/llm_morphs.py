@@ -132,12 +132,8 @@ def fault(text: str, answer: str, shift: Literal["upshift", "summary"]) -> str:
     """Return the fault in an answer's bracketed letters, numbers, names or length, or an empty string.
 
     An answer must not have letters, numbers or names that are not in the text. An added sentence must be new and have 3
-    to 25 words. A summary must keep a letter if the text has one, and must have fewer words.
-
-    Args:
-        text: Text of the request, with its words of the axis hidden.
-        answer: Sentence to be added, or summary.
-        shift: Requested shift.
+    to 25 words. A summary must keep a letter if the text has one, and must have fewer words. The text's words of the
+    axis are hidden.
     """
     if new := _new_content(text, answer):
         return f"new {new}"

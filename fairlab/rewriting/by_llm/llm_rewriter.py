@@ -20,10 +20,7 @@ from fairlab.types import NEUTRAL, FairlabError
 
 CONFIDENCE, WORDS = "confidence", "words"  # keys of an answer
 TOKENS, SAMPLES, STATED = "tokens", "samples", "stated"  # origins of a confidence
-SHORT = {
-    "type": "string",
-    "maxLength": 40,
-}  # a replacement; limited, because a small model may never end it
+SHORT = {"type": "string", "maxLength": 40}  # a replacement; limited, because a small model may never end it
 # tokens of a reply: multiple of the texts' estimated tokens, plus tokens for JSON
 LENGTH_FACTOR, LENGTH_EXTRA = 2, 100
 

@@ -14,12 +14,7 @@ OPENING, CLOSING = "[", "]"
 
 
 def marked_spans(text: str, finder: TermFinder) -> list[Span]:
-    """Return the spans to replace: the first occurrence of each listed word, and every *her* and *his*.
-
-    Args:
-        text: Text to search.
-        finder: Finder of the listed words.
-    """
+    """Return the spans to replace: the first occurrence of each listed word, and every *her* and *his*."""
     seen = set[str]()
     spans: list[Span] = []
     for span in finder.find(text):
@@ -59,11 +54,6 @@ def span_names(text: str, spans: Sequence[Span]) -> list[str]:
 
 def counterparts(text: str, spans: Sequence[Span], versions: Mapping[str, str]) -> list[list[str]]:
     """Return the words of every span with their replacement in each version, in order.
-
-    Args:
-        text: Original text.
-        spans: Spans of whole words in the text.
-        versions: Versions of the text by name.
 
     Example:
         >>> counterparts("She won.", [Span(0, 3, "she")], {"neutral": "They won.", "man": "He won."})

@@ -80,10 +80,7 @@ def written_like(found: str, age: int) -> str:
 
 
 def whose_age(token: Any) -> Any:
-    """Return the token of the person whose age a number states.
-
-    Args:
-        token: First spaCy token of the number.
+    """Return the token of the person whose age a number states, given the first token of the number.
 
     Returns:
         Token of the person, or None if the age is a thing's or its owner is not found.

@@ -69,11 +69,7 @@ def _is_participle(word: str) -> bool:
 def plural_verb(verb: str, *, perfect: bool = False) -> str:
     """Return the form of a verb for a plural subject: ``is`` -> ``are``, ``walks`` -> ``walk``.
 
-    Other forms stay unchanged.
-
-    Args:
-        verb: Finite verb in any case; ``'s`` is allowed.
-        perfect: Whether ``'s`` means *has*.
+    Other forms stay unchanged. If ``perfect`` is true, ``'s`` means *has*.
     """
     folded = verb.casefold().replace("’", "'")
     if folded == "'s":

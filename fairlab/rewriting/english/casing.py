@@ -256,9 +256,7 @@ def _is_name(word: str, text: str, end: int) -> bool:
 def _continues_name(word: str, after: str) -> bool:
     """Return whether a lower-case word directly after a name belongs to it: an initial, a surname or a noun (*stone*).
 
-    Args:
-        word: Word to judge.
-        after: Character after the word.
+    ``after`` is the character after the word.
     """
     if len(word) == 1:
         return after == "." or word not in "aio"

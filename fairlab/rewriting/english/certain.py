@@ -24,11 +24,6 @@ def certain_mentions(text: str, listed: Sequence[ListedWord], polysemous: Mappin
     """Return the mentions that mark an attribute if all such mentions are certain, else an empty list.
 
     Neutral words are omitted, because they stay unchanged in a text with a word that marks an attribute.
-
-    Args:
-        text: Text to search.
-        listed: Words of the text that the lexicon lists.
-        polysemous: Other common sense of each word that has one.
     """
     found = []
     for one in listed:

@@ -44,12 +44,7 @@ def coordinated_words(
 ) -> Iterator[tuple[ListedWord, Sense]]:
     """Yield words that are not mentions themselves but are coordinated with a mention, each with its sense.
 
-    An example is *Mr.* in *Mr. and Mrs. Smith*.
-
-    Args:
-        text: Text that contains the words.
-        listed: Words of the text that the lexicon lists.
-        known: Senses of the mentions by their start.
+    An example is *Mr.* in *Mr. and Mrs. Smith*. ``known`` holds the senses of the mentions by their start.
     """
     told = dict(known)
     pairs = list(pairwise(listed))
@@ -66,9 +61,7 @@ def coordinated_words(
 class CoordinatedPieces:
     """Coordinated nouns and titles in a text that is split into pieces and rewritten in place, from left to right.
 
-    Args:
-        known: Senses of listed terms.
-        pieces: Words of the text at even indices, and the separators between them at odd ones.
+    ``pieces`` holds words at even indices, and the separators between them at odd ones.
     """
 
     def __init__(self, known: Mapping[str, Sequence[Sense]], pieces: Sequence[str]) -> None:

@@ -71,12 +71,7 @@ def fitted_edits(text: str, edits: Iterable[Edit]) -> Iterator[Edit]:
 
 
 def _merge_alternatives(text: str, edits: Sequence[Edit]) -> Iterator[Edit]:
-    """Yield the edits, merging alternatives that have become the same word: *mom/dad* becomes *dad*.
-
-    Args:
-        text: Text to edit.
-        edits: Edits from left to right.
-    """
+    """Yield the edits, merging alternatives that have become the same word: *mom/dad* becomes *dad*."""
     if "/" not in text and " or " not in text:
         yield from edits
         return

@@ -178,11 +178,6 @@ def is_first_name(beside: Neighbours, *, other_sense: bool, before_is_first: boo
 def is_plainly_first_name(pieces: Sequence[str], place: int, *, other_sense: bool) -> bool | None:
     """Return the result of :func:`is_first_name` at little cost if a name has ordinary neighbours.
 
-    Args:
-        pieces: Words of the text at even indices, and the separators between them at odd ones.
-        place: Index of the name.
-        other_sense: Whether the word usually has another sense.
-
     Returns:
         Whether the word is used as a first name, or None if its neighbours are not ordinary.
     """
@@ -208,13 +203,7 @@ def is_plainly_first_name(pieces: Sequence[str], place: int, *, other_sense: boo
 
 
 def whole_name(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the start and end of a first name, including a hyphenated part, *Jean-Luc*, or a Spanish second name.
-
-    Args:
-        text: Text that contains the name.
-        start: Offset of a listed first name.
-        end: Offset after the name.
-    """
+    """Return the span of a listed first name, including a hyphenated part, *Jean-Luc*, or a Spanish second name."""
     before = _JOINED_BEFORE.search(text, max(0, start - 30), start)
     after = _JOINED_AFTER.match(text, end)
     start = before.start() if before and find_name(before[1]) else start
@@ -239,10 +228,8 @@ def is_double_name(first: str, second: str) -> bool:
 def last_names(text: str, *, whole: bool = False) -> frozenset[str]:
     """Return the words that follow a first name anywhere in a text. They are surnames in the rest of the text, too.
 
-    Args:
-        text: Text to search.
-        whole: Whether to return only words that end a name. Such words are surnames even before another capitalised
-            word, as in *Jackson Arrives*.
+    With ``whole``, return only words that end a name: they are surnames even before another capitalised word, as in
+    *Jackson Arrives*.
     """
     return frozenset(
         pair[2]

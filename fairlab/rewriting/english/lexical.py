@@ -18,7 +18,6 @@ from fairlab.rewriting.english.casing import (
 from fairlab.rewriting.english.coordinated import CoordinatedPieces
 from fairlab.rewriting.english.edits import recase
 from fairlab.rewriting.english.given_names import (
-    BEFORE_FIRST_NAMES,
     SAYING,
     is_double_name,
     is_first_name,
@@ -60,13 +59,7 @@ _BE = frozenset("is was are were be been being am s re".split())
 
 
 class LexicalRules:
-    """Rewriter that uses only the words of a text, without a parse.
-
-    Args:
-        vocabulary: Forms of the axis, their senses and counterparts.
-        swap_names: Whether first names are replaced.
-        keep_quotations: Whether quotations stay unchanged.
-    """
+    """Rewriter that uses only the words of a text, without a parse."""
 
     def __init__(self, vocabulary: Vocabulary, *, swap_names: bool, keep_quotations: bool) -> None:
         self.vocabulary, self.swap_names, self.keep_quotations = vocabulary, swap_names, keep_quotations
@@ -119,13 +112,7 @@ class LexicalRules:
         return self._run_read(view.text, split_words(view.text), view, table, target, source)
 
     def _run_read(
-        self,
-        text: str,
-        words: list[str],
-        view: View | None,
-        listed: ActionTable,
-        target: str,
-        source: str | None,
+        self, text: str, words: list[str], view: View | None, listed: ActionTable, target: str, source: str | None
     ) -> str:
         """Rewrite a text in sentence case and convert it back. ``view`` is None if the text was not converted."""
         plain = text.isascii() or all(map(str.isascii, words))
@@ -330,13 +317,8 @@ class _Work:
         is_usual = other == "word" or (other == "surname" and known is not None and known.is_counted)
         if is_usual and beside.before and beside.after.lower() in SAYING:
             other = other if PARAGRAPH in beside.gap_before else ""
-        listed = (beside := without_role(beside)).follows_name and self._is_listed_name(beside.before)
+        listed = (beside := without_role(beside)).follows_name and vocabulary.is_listed_name(beside.before)
         return is_first_name(beside, other_sense=other != "", before_is_first=listed)
-
-    def _is_listed_name(self, word: str) -> bool:
-        """Return whether a word is listed as a first name of the axis, or is a title used with first names."""
-        named = any(sense.pos == "name" for sense in self.rules.vocabulary.senses.get(word.casefold(), []))
-        return named or word.casefold() in BEFORE_FIRST_NAMES
 
     def _has_sense(self, place: int, sense: Sense) -> bool:
         """Return whether a noun or adjective at ``place`` is used in the relevant sense."""

@@ -46,9 +46,7 @@ class ActionTable(NamedTuple):
     def is_idle(self, words: list[str], longer: Mapping[str, Iterable[tuple[tuple[str, ...], str]]]) -> bool:
         """Return whether no listed word changes, either alone or as the beginning of a longer term.
 
-        Args:
-            words: Words of a text.
-            longer: Terms of several words by their first word, as returned by :func:`longer_terms`.
+        ``longer`` holds the terms of :func:`longer_terms`.
         """
         if not self.changing.isdisjoint(words):
             return False
@@ -62,10 +60,7 @@ class ActionTable(NamedTuple):
 class Actions:
     """Builder of action tables for the listed words of an axis.
 
-    Args:
-        vocabulary: Word forms listed for the axis, with their senses and counterparts.
-        longer: First words of multi-word terms.
-        swap_names: Whether first names are replaced.
+    ``longer`` holds the first words of multi-word terms.
     """
 
     def __init__(self, vocabulary: Vocabulary, longer: Collection[str], *, swap_names: bool) -> None:
@@ -217,9 +212,7 @@ def listed_form(vocabulary: Vocabulary, sense: Sense, term: str) -> str:
 def say_alternatives_once(pieces: list[str], hits: list[int]) -> None:
     """Remove the second of two alternatives that have become the same word, and their separator: *mom/dad*.
 
-    Args:
-        pieces: Words and separators of the rewritten text; removed ones become empty.
-        hits: Indices of the listed words in the text.
+    Removed pieces become empty. ``hits`` are the indices of the listed words.
     """
     for hit in hits:
         for first, last in ((hit - step, hit) for step in (2, 4, 6)):
@@ -232,11 +225,6 @@ def without_repeated_adjectives(
     pieces: Sequence[str], hits: Sequence[int], table: Mapping[str, Action] | WithAccents
 ) -> list[int]:
     """Leave out coordinated adjectives that would become the same word: *the Christian and Hindu faiths*.
-
-    Args:
-        pieces: Words and separators of the text.
-        hits: Indices of the listed words.
-        table: Actions by word.
 
     Returns:
         Indices of the words to rewrite; left-out words stay unchanged.

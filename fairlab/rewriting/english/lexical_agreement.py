@@ -30,10 +30,7 @@ _AFTER_VERBS = NOT_POSSESSED | frozenset("one two three more most much many his 
 def agree(pieces: list[str], place: int, *, third_person: bool) -> None:
     """Make the verbs of a subject pronoun agree with its replacement.
 
-    Args:
-        pieces: Words and separators of the text.
-        place: Index of the pronoun.
-        third_person: Whether the verbs are in the third person singular before the change.
+    ``third_person`` means that the verbs are in the third person singular before the change.
     """
     verb = _verb_after(pieces, place, third_person)
     if verb is None:

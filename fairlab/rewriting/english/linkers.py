@@ -58,9 +58,6 @@ def _load_model(name: str) -> Any:
 class FastCoref:
     """Linker that uses a coreference model of fastcoref.
 
-    Args:
-        model: Model with fastcoref's method ``predict``.
-
     Source: Otmazgin et al. 2022, "F-coref: Fast, Accurate and Easy to Use Coreference Resolution".
     """
 
@@ -89,10 +86,7 @@ class ClusterLinks(Links):
     group of people (*Mary and Ann*), and links none of them. A marked word that is not the head of a span belongs to
     the word that it modifies or is in apposition to: *Mary* in *Mary Smith*, *old* in *the old man*.
 
-    Args:
-        tokens: Tokens of a document parsed by spaCy, in text order.
-        marked: Start, end and attribute of each word that marks an attribute.
-        clusters: Character spans of every cluster.
+    ``clusters`` holds character spans; other arguments are as for :class:`Links`.
     """
 
     def __init__(self, tokens: Iterable[Any], marked: Iterable[tuple[int, int, str]], clusters: Clusters) -> None:

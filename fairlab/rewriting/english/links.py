@@ -64,10 +64,7 @@ class Links:
         The fields of an example usually describe the same people. If no field mentions several people of an attribute,
         pronouns (*he rests*) refer to the only person whom another field mentions by a noun or name (*a man sleeps*),
         and the same common noun refers to the same person. If there is a plural noun, such as *men*, no word of its
-        attribute is linked.
-
-        Args:
-            field_of: Function that returns the number of the field that contains the word at an offset.
+        attribute is linked. ``field_of`` returns the number of the field that contains the word at an offset.
         """
         same: dict[int, Person] = {}
         for attribute in {*self.attributes.values()} - {NEUTRAL}:

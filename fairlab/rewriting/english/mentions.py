@@ -86,9 +86,7 @@ class Possible:
 class MentionFinder:
     """Finder of mentions in texts.
 
-    Args:
-        vocabulary: Listed forms and their senses.
-        keep_quotations: Whether words in quotations are excluded from the mentions.
+    With ``keep_quotations``, words in quotations are no mentions.
     """
 
     def __init__(self, vocabulary: Vocabulary, *, keep_quotations: bool) -> None:
@@ -285,7 +283,8 @@ class MentionFinder:
         if sense.pos == "name":
             known = find_name(word)
             other_sense = bool(known and known.other_sense)
-            return is_first_name(beside, other_sense=other_sense, before_is_first=self.is_listed_name(beside.before))
+            before_is_first = self.vocabulary.is_listed_name(beside.before)
+            return is_first_name(beside, other_sense=other_sense, before_is_first=before_is_first)
         if sense.pos == "title":
             return word[:1].isupper() and (beside.precedes_name or word not in ("Lord", "Lady", "Sir", "Dame"))
         other = self.vocabulary.lexicon.polysemous.get(word.casefold())
@@ -307,7 +306,7 @@ class MentionFinder:
             return True
         if sense.pos == "name":
             known = find_name(word)
-            return senses.name_stands(word, known, beside, token, syntax, self.is_listed_name(beside.before))
+            return senses.name_stands(word, known, beside, token, syntax, self.vocabulary.is_listed_name(beside.before))
         if sense.pos == "title":
             if word == "Miss" and (beside.after in _PAGEANTS or syntax.precedes_place(token)):
                 return False
@@ -338,11 +337,6 @@ class MentionFinder:
             sense = self.vocabulary.age_sense(age_in_years(text[start:end]))
             if sense is not None:
                 yield start, end, sense
-
-    def is_listed_name(self, word: str) -> bool:
-        """Return whether a word is listed as a first name of the axis, or is a title used with first names."""
-        senses = self.vocabulary.senses.get(word.casefold(), [])
-        return any(sense.pos == "name" for sense in senses) or word.casefold() in BEFORE_FIRST_NAMES
 
 
 def _may_have_sense(word: str, sense: Sense, beside: Neighbours, surnames: Container[str]) -> bool:

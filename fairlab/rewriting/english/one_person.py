@@ -21,15 +21,7 @@ CLERGY = "clergy"  # section of a lexicon of religions
 
 
 class People:
-    """People mentioned in a parsed text, identified by the words of an axis that refer to them.
-
-    Args:
-        finder: Finder that produced the mentions.
-        view: View of the text that mentions the people.
-        syntax: Parse of the text.
-        mentions: Mentions found in the text.
-        linker: Function that links the mentions of the same person.
-    """
+    """People mentioned in a parsed text, identified by the words of an axis that refer to them."""
 
     def __init__(
         self,

@@ -139,9 +139,7 @@ def is_private_person(word: str) -> bool:
 def is_person(word: str, more: frozenset[str] = frozenset()) -> bool:
     """Return whether a common noun names people (``doctors``, ``community``).
 
-    Args:
-        word: Noun, case-folded, singular or plural.
-        more: Additional nouns that name people, case-folded and singular.
+    The word is case-folded, singular or plural. ``more`` holds additional such nouns in the singular.
     """
     if word in _PEOPLE or word in more:
         return True

@@ -49,11 +49,7 @@ class PeopleJudge:
         return sense.entry is not None and sense.entry.section in self.sections and sense.attribute != NEUTRAL
 
     def asked(self, words: Iterable[Any]) -> Spans:
-        """Return the spans of the words that have a judged sense.
-
-        Args:
-            words: Listed words of a text, as objects with ``start``, ``end`` and ``senses``.
-        """
+        """Return the spans of the words that have a judged sense."""
         return [(one.start, one.end) for one in words if any(map(self.judges, one.senses))]
 
     def attributes(self, senses: Iterable[Sense]) -> frozenset[str]:
@@ -94,10 +90,6 @@ def token_vectors(texts: Sequence[str], spans: Spans) -> Tensor:
 
     The vector concatenates the means over the span's tokens in each of :data:`LAYERS`. A span beyond the encoder's
     maximum length gets NaN, so it is not judged to be a person.
-
-    Args:
-        texts: Text of each span.
-        spans: Start and end of each span.
     """
     import torch
 

@@ -38,9 +38,7 @@ _SMALL_WORDS = frozenset("a an the and or but of in on at to for from with by as
 def protected_spans(text: str, *, quotations: bool = False) -> list[tuple[int, int]]:
     """Return the start and end of every protected span, from left to right.
 
-    Args:
-        text: Text to search.
-        quotations: Whether all quotations are protected, instead of only quoted titles of works and single pronouns.
+    With ``quotations``, all quotations are protected, instead of only quoted titles of works and single pronouns.
     """
     if text.isascii() and not text.encode().translate(None, _BARE) and "www." not in text:
         return []
@@ -78,12 +76,7 @@ def _is_title(quoted: str) -> bool:
 
 
 def is_within_thing_name(pieces: list[str], place: int) -> bool:
-    """Return whether a word is part of the name of a firm, brand, place or work: *Ray Ban*.
-
-    Args:
-        pieces: Words of a text at even indices, and the separators between them at odd ones.
-        place: Index of the word.
-    """
+    """Return whether a word is part of the name of a firm, brand, place or work: *Ray Ban*."""
     for name, start in things_by_word().get(pieces[place], ()):  # faster than any()
         if start <= place and pieces[place - start : place - start + len(name)] == name:
             return True

@@ -11,7 +11,7 @@ from fairlab.rewriting.english.ages import age_in_years, follows_age, written_li
 from fairlab.rewriting.english.agreement import plural_verb, singular_verb
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.certain import certain_mentions
-from fairlab.rewriting.english.edits import apply_edits, fitted_edits, recase, say_once
+from fairlab.rewriting.english.edits import fitted_edits, recase, say_once
 from fairlab.rewriting.english.everybody import Exchanged, WholeText
 from fairlab.rewriting.english.lexical import LexicalRules
 from fairlab.rewriting.english.linkers import RULES, load_linker
@@ -271,10 +271,6 @@ class RuleRewriter:
         if not certain or not WholeText(target).is_told_by(certain) or certain[0].start != start:
             return None
         return self._rewrite_view(view, None, [(certain[0], target)] if certain[0].sense.attribute != target else [])
-
-    def turn(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> str:
-        """Return a text in sentence case with some mentions rewritten; see :meth:`edits` for the arguments."""
-        return apply_edits(text, self.edits(text, syntax, turned))
 
     def edits(self, text: str, syntax: Syntax | None, turned: list[tuple[Mention, str]]) -> list[Edit]:
         """Return the edits that rewrite some of the finder's mentions, each to its target.

@@ -114,13 +114,7 @@ def name_stands(word: str, known: Name | None, beside: Neighbours, token: Any, s
 
 
 def names_no_person(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-    """Return whether a capitalised word is part of the name of a thing, a place, a shop or a ruler.
-
-    Args:
-        beside: Neighbours of the word.
-        token: Token of the word.
-        syntax: Parsed text.
-    """
+    """Return whether a capitalised word is part of the name of a thing, a place, a shop or a ruler."""
     if (
         _is_joined_to_thing(token)
         or is_told_a_thing(token)
@@ -183,27 +177,18 @@ def _is_ruler(token: Any) -> bool:
 
 def _is_owner_of_verb(token: Any) -> bool:
     """Return whether a verb follows a name with *'s*, which is then a shop: *Wendy's sells burgers*."""
-    ending = token.nbor() if token.i + 1 < len(token.doc) else None
-    if ending is None or ending.tag_ != "POS" or ending.i + 1 >= len(token.doc):
-        return (
-            ending is not None
-            and ending.lower_ in ("'s", "’s")
-            and ending.i + 1 < len(token.doc)
-            and (ending.nbor().tag_ in ("VBZ", "VBD"))
-        )
-    return bool(ending.nbor().tag_ in ("VBZ", "VBD", "MD"))
+    after = token.doc[token.i + 1 : token.i + 3]
+    if len(after) < 2:
+        return False
+    if after[0].tag_ == "POS":
+        return after[1].tag_ in ("VBZ", "VBD", "MD")
+    return after[0].lower_ in ("'s", "’s") and after[1].tag_ in ("VBZ", "VBD")
 
 
 def word_stands(word: str, pos: str, other: str | None, beside: Neighbours, token: Any, syntax: Syntax) -> bool:
     """Return whether a noun or adjective is used for people.
 
-    Args:
-        word: Word as written in the text.
-        pos: Part of speech to check: ``noun`` or ``adjective``.
-        other: Other sense in the lexicon, or None.
-        beside: Neighbours of the word.
-        token: Token of the word.
-        syntax: Parsed text.
+    ``other`` is the other sense in the lexicon, or None.
     """
     capitalised = word[:1].isupper() and word[1:].islower()
     if pos == "noun" and (is_in_title(token) or is_told_a_thing(token)):

@@ -30,9 +30,7 @@ _PERSONAL = frozenset("i you he she we they who someone everyone anyone somebody
 def parse_views(views: Iterable[View], entities: bool | Callable[[str], Iterable[int]] = False) -> Iterator[Any]:
     """Parse the texts of views without their accents, which the parser handles poorly, and yield the documents.
 
-    Args:
-        views: Views of the texts.
-        entities: Named-entity setting; see :func:`fairlab.text.pipeline.parse`.
+    ``entities`` is as in :func:`fairlab.text.pipeline.parse`.
     """
     return parse((_plain(view.text) for view in views), entities=entities)
 
@@ -45,9 +43,7 @@ def _plain(text: str) -> str:
 class Syntax:
     """Parsed text that is queried by character offsets.
 
-    Args:
-        doc: Document with tags and dependencies by spaCy.
-        people: Nouns for people that a lexicon adds to the known nouns.
+    ``people`` holds the nouns for people that a lexicon adds to the known nouns.
     """
 
     def __init__(self, doc: Any, people: frozenset[str] = frozenset()) -> None:
@@ -60,11 +56,7 @@ class Syntax:
         self.tokens = {token.idx: token for token in doc}
 
     def part(self, spans: Iterable[tuple[int, int]]) -> None:
-        """Parse the text again if the tokenizer did not separate a word from an adjacent sign: *3,She*.
-
-        Args:
-            spans: Start and end of every word.
-        """
+        """Parse the text again if the tokenizer did not separate a word from an adjacent sign: *3,She*."""
         offsets = {offset for start, end in spans for offset in self._joints(start, end)}
         if offsets:
             self._read(parse_parted(self.doc, offsets))
@@ -109,9 +101,7 @@ class Syntax:
     def verbs(self, subject: Any, *, third_person: bool) -> list[Any]:
         """Return the finite verbs of a subject pronoun, with coordinated verbs and verbs of a *who* clause after it.
 
-        Args:
-            subject: Token of the pronoun.
-            third_person: Whether the verbs are currently in the third person singular (otherwise in the plural).
+        The verbs are in the third person singular if ``third_person`` is true, otherwise in the plural.
         """
         fits = _is_singular if third_person else _is_plural
         found: dict[int, Any] = {}

@@ -46,13 +46,7 @@ _PLURALS = frozenset(
 
 
 def is_in_name_of_thing(beside: Neighbours, token: Any, syntax: Syntax) -> bool:
-    """Return whether a capitalised listed first name is part of the name of a thing, a place or a ruler.
-
-    Args:
-        beside: Neighbours of the word.
-        token: Token of the word.
-        syntax: Parsed text.
-    """
+    """Return whether a capitalised listed first name is part of the name of a thing, a place or a ruler."""
     return (
         _is_acronym(token)
         or _has_by_name(token)
@@ -253,10 +247,7 @@ def _is_place(token: Any, syntax: Syntax) -> bool:
 def is_in_longer_name(word: str, token: Any, syntax: Syntax) -> bool:
     """Return whether a capitalised word is part of the name of an institution, a work or a place.
 
-    Args:
-        word: Word as written in the text; without its capital it may be a different word: *china*.
-        token: Token of the word.
-        syntax: Parsed text.
+    Without its capital, a word may be a different one: *china*.
     """
     if not word[:1].isupper():
         return any(one.text[:1].isupper() for one in token.doc[1:])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fairlab.lexicons import Entry, Lexicon
 from fairlab.lexicons.names import Name, load_names
 from fairlab.rewriting.english.agreement import may_be_noun
-from fairlab.rewriting.english.given_names import Neighbours
+from fairlab.rewriting.english.given_names import BEFORE_FIRST_NAMES, Neighbours
 from fairlab.rewriting.english.people import is_thing
 from fairlab.rewriting.english.pronouns import CASES, NOT_POSSESSED
 from fairlab.text.folding import fold
@@ -17,6 +17,7 @@ from fairlab.types import NEUTRAL, FairlabError
 
 # The reflexive of singular *they* counts as the same word if written as two words or in the plural.
 PLURAL_REFLEXIVE = "themselves"
+MOST_FREQUENT = 100  # number of first names to choose from; the list of names is sorted by frequency
 
 
 @dataclass(frozen=True)
@@ -148,10 +149,7 @@ class Vocabulary:
     def form(self, entry: Entry, target: str, before: str = "") -> str:
         """Return the form of an entry for a target, or the neutral form if there is no form for the target.
 
-        Args:
-            entry: Entry of the lexicon.
-            target: Attribute, or ``neutral``.
-            before: Kind of noun that follows the form, ``person`` or ``noun``; empty if it is used alone.
+        ``before`` is the kind of noun that follows the form, ``person`` or ``noun``, or empty if it is used alone.
         """
         form = entry.forms[self.column(target)]
         if form and target != NEUTRAL:
@@ -172,6 +170,11 @@ class Vocabulary:
         """
         known = sense.entry is not None and sense.attribute in self.columns
         return sense.entry.forms[self.column(sense.attribute)] if known and sense.entry else ""
+
+    def is_listed_name(self, word: str) -> bool:
+        """Return whether a word is listed as a first name of the axis, or is a title used with first names."""
+        named = any(sense.pos == "name" for sense in self.senses.get(word.casefold(), []))
+        return named or word.casefold() in BEFORE_FIRST_NAMES
 
     def name(self, found: str, sense: Sense, target: str, taken: Container[str]) -> str:
         """Return a first name of the target that is not in ``taken``.
@@ -202,21 +205,11 @@ class Vocabulary:
 
     def _pool(self, target: str, known: Name) -> list[str]:
         """Return the candidates to replace ``known``: names of the target with the same value on the other axis."""
-        if self.lexicon.axis == "gender":
-            if target == NEUTRAL:
-                return sorted({entry.forms[0] for entry in self.lexicon.entries if entry.pos == "name"})
-            fitting = [
-                name
-                for name in self.names.values()
-                if name.gender == target and not name.other_sense and name.is_counted
-            ]
-            return _frequent([name for name in fitting if known.race and name.race == known.race] or fitting)
-        fitting = [
-            name for name in self.names.values() if name.race == target and not name.other_sense and name.is_counted
-        ]
-        return _frequent([name for name in fitting if name.gender == known.gender] or fitting)
-
-
-def _frequent(names: list[Name]) -> list[str]:
-    """Return the hundred most frequent of the names, which are sorted by frequency."""
-    return [name.name for name in names[:100]]
+        own, other = ("gender", "race") if self.lexicon.axis == "gender" else ("race", "gender")
+        if own == "gender" and target == NEUTRAL:
+            return sorted({entry.forms[0] for entry in self.lexicon.entries if entry.pos == "name"})
+        usable = (name for name in self.names.values() if name.is_counted and not name.other_sense)
+        fitting = [name for name in usable if getattr(name, own) == target]
+        shared = getattr(known, other)
+        alike = [name for name in fitting if shared and getattr(name, other) == shared]
+        return [name.name for name in (alike or fitting)[:MOST_FREQUENT]]

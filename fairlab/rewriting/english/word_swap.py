@@ -17,9 +17,6 @@ class WordSwap:
     the behaviour of CDA with word lists, and the baseline for other rewriters. Addresses, handles, code and markup stay
     unchanged.
 
-    Args:
-        lexicon: Words, names and counterparts of the axis.
-
     Source: Zhao et al. 2018, "Gender Bias in Coreference Resolution", section 3.3 (without entity anonymisation).
     """
 

@@ -169,10 +169,7 @@ class Affirming:
         gerund, tag = _inflect(_lemma(verb), "VBG"), verb.tag_
         ways = [f"always {_inflect('refrain', tag)} from {gerund}"]
         ways += [f"always {_inflect('stop', tag)} short of {gerund}"]
-        return [
-            *(_edit(token, verb, way) for way in ways),
-            ever,
-        ]
+        return [*(_edit(token, verb, way) for way in ways), ever]
 
     def _no(self, doc: Any, token: Any) -> list[Edit]:
         after = doc[token.i + 1] if token.i + 1 < len(doc) else None

@@ -48,21 +48,12 @@ def labelled_item(row: Row, label: str) -> Labelled:
     """Convert a row to a labelled text.
 
     The last field of the row is the text to rewrite, and earlier fields are its context.
-
-    Args:
-        row: Row with one or more fields.
-        label: Column of the label.
     """
     return Labelled(row.fields[-1], as_written(row.extra[label]), join_fields(row.fields[:-1]))
 
 
 def refuse_unlabelled(source: str, rows: Iterable[Row], label: str) -> None:
     """Raise an error if a row has no label.
-
-    Args:
-        source: Name of the input, for messages.
-        rows: Rows of the input.
-        label: Column of the label.
 
     Raises:
         FairlabError: A row lacks the column of the label, or its cell is empty or contains several labels.
@@ -173,7 +164,7 @@ class LLMLabelled:
 
     def _request(self, item: Labelled, seed: int) -> Request:
         return Request(
-            _messages(self.prompt.task, {"text": item.text, "label": item.label}, item.context, self.examples),
+            chat(self.prompt.task, _asked({"text": item.text, "label": item.label}, item.context), self.examples),
             schema=TEXT,
             max_tokens=2 * estimated_tokens(item.text) + ROOM,
             temperature=self.temperature,
@@ -213,7 +204,7 @@ class LLMLabelCheck:
         return [_objection(reply, item.label) for item, reply in zip(items, replies, strict=True)]
 
     def _request(self, item: Labelled, text: str) -> Request:
-        messages = _messages(self.prompt.task, {"text": text, "labels": self.labels}, item.context)
+        messages = chat(self.prompt.task, _asked({"text": text, "labels": self.labels}, item.context))
         return Request(messages, schema=self.schema, max_tokens=ROOM)
 
 
@@ -269,12 +260,6 @@ def _objection(reply: Reply, label: str) -> str | None:
     if not reply.ok:
         return f"no verdict ({reply.outcome})"
     return None if reply.value["label"] == label else "another label"
-
-
-def _messages(
-    task: str, content: dict[str, Any], context: str, examples: Iterable[tuple[str, str]] = ()
-) -> tuple[dict[str, str], ...]:
-    return chat(task, _asked(content, context), examples)
 
 
 def _asked(content: dict[str, Any], context: str) -> str:

@@ -29,10 +29,7 @@ class ExtractiveSummary:
     """Extractive summary: a third of the sentences, chosen by the text's most frequent words and kept in order.
 
     No words are added, and a text of one sentence stays unchanged. If the text has a word of the axis, so does one of
-    the selected sentences.
-
-    Args:
-        held: Function that returns the spans of the axis's words in a text.
+    the selected sentences. ``held`` returns the spans of the axis's words in a text.
     """
 
     name = "extractive"

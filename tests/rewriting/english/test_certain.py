@@ -8,6 +8,7 @@ from experiments.rewriting.natural import sentences
 from fairlab.lexicons import load_lexicon
 from fairlab.rewriting.english.casing import read_cased
 from fairlab.rewriting.english.certain import certain_mentions
+from fairlab.rewriting.english.edits import apply_edits
 from fairlab.rewriting.english.everybody import Exchanged, WholeText
 from fairlab.rewriting.english.rules import RuleRewriter
 from fairlab.rewriting.english.syntax import Syntax
@@ -24,7 +25,8 @@ def plainly(rewriter, texts, choice):
     made = []
     for text, doc in zip(texts, parse(texts, entities=True), strict=True):
         syntax = Syntax(doc)
-        made.append(rewriter.turn(text, syntax, choice(rewriter.finder.find(text, syntax), text, syntax)))
+        chosen = choice(rewriter.finder.find(text, syntax), text, syntax)
+        made.append(apply_edits(text, rewriter.edits(text, syntax, chosen)))
     return made
 
 

@@ -244,7 +244,7 @@ def test_a_name_with_another_sense_needs_evidence_and_others_do_not():
     finder = RuleRewriter(load_lexicon("gender"), mode="lexical").finder
     found = finder.find_by_neighbours("They saw Sarah. They saw Florence. They saw Florence Nightingale.")
     assert [mention.start for mention in found if mention.sense.pos == "name"] == [9, 44]
-    assert [word for word in ("Mary", "Uncle", "Walked") if finder.is_listed_name(word)] == ["Mary", "Uncle"]
+    assert [word for word in ("Mary", "Uncle", "Walked") if finder.vocabulary.is_listed_name(word)] == ["Mary", "Uncle"]
 
 
 @pytest.mark.parametrize(
