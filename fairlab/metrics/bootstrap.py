@@ -51,12 +51,12 @@ def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> tuple[Array
         >>> sums.tolist(), sizes.tolist()
         ([5.0, 2.0], [2.0, 1.0])
     """
-    places = numbered(clusters)
+    places = cluster_numbers(clusters)
     sums = np.bincount(places, weights=np.asarray(values, dtype=np.float64)).astype(np.float64)
     return sums, np.bincount(places).astype(np.float64)
 
 
-def numbered(clusters: Sequence[Hashable]) -> NDArray[np.int64]:
+def cluster_numbers(clusters: Sequence[Hashable]) -> NDArray[np.int64]:
     """Return the number of each item's cluster, (N,), from 0 in order of first appearance."""
     place = {cluster: k for k, cluster in enumerate(dict.fromkeys(clusters))}
     return np.array([place[cluster] for cluster in clusters], dtype=np.int64)
@@ -101,7 +101,7 @@ def weighted_draws(statistic: Callable[[Array], Array], clusters: Sequence[Hasha
 
     Draws of two models over the same items are paired, as in ``bootstrap_draws``.
     """
-    places = numbered(clusters)
+    places = cluster_numbers(clusters)
     n = int(places.max(initial=-1)) + 1
     batches = _kept_counts(n, seed) if n <= MOST_KEPT else _counts(n, seed)
     return np.concatenate([statistic(counts[:, places].astype(np.float64)) for counts in batches])

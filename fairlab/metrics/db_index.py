@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.metrics.bootstrap import mean_draws, numbered, weighted_draws
+from fairlab.metrics.bootstrap import cluster_numbers, mean_draws, weighted_draws
 from fairlab.types import FairlabError
 
 BLOCK = 16_384  # number of vectors in memory at a time
@@ -211,7 +211,7 @@ def _source_draws(
     Without labels, the mean is over entries.
     """
     labels = np.zeros(len(projections), dtype=np.int64) if labels is None else labels
-    cells = (numbered(sources), labels)
+    cells = (cluster_numbers(sources), labels)
     sums_SK = np.zeros((int(cells[0].max()) + 1, int(labels.max()) + 1))
     counts_SK = sums_SK.copy()
     np.add.at(sums_SK, cells, projections)
