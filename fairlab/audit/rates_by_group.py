@@ -10,16 +10,7 @@ from numpy.typing import NDArray
 
 from fairlab.audit.data import LabelledRows
 from fairlab.audit.described import slugs
-from fairlab.audit.group_rates import (
-    SMALLEST,
-    TESTED,
-    Binary,
-    Members,
-    Rate,
-    detectable_gap,
-    group_rates,
-    members_of,
-)
+from fairlab.audit.group_rates import SMALLEST, TESTED, Binary, Members, Rate, detectable_gap, group_rates, members_of
 from fairlab.audit.people import FOUND
 from fairlab.benchmarks.readings import Quantity
 from fairlab.metrics.bootstrap import RESAMPLES, percentile_interval, weighted_draws

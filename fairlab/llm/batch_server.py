@@ -235,13 +235,7 @@ class BatchServer(Server):
         return dict(answer.body)
 
     async def _call(
-        self,
-        method: str,
-        path: str,
-        *,
-        retried: bool = True,
-        lost: type[FairlabError] = FairlabError,
-        **content: Any,
+        self, method: str, path: str, *, retried: bool = True, lost: type[FairlabError] = FairlabError, **content: Any
     ) -> Answer:
         """Send an HTTP request and return the response.
 

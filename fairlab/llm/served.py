@@ -70,11 +70,7 @@ class ServedModel:
         self.workers = concurrency
         self.own = _own_server(find_program(program, arguments), weights, memory, port, context, concurrency)
         self.server = Server(
-            self.own.url,
-            self.name,
-            concurrency=concurrency,
-            read_timeout=total_timeout,
-            total_timeout=total_timeout,
+            self.own.url, self.name, concurrency=concurrency, read_timeout=total_timeout, total_timeout=total_timeout
         )
 
     async def __aenter__(self) -> ServedModel:

@@ -159,10 +159,7 @@ def as_text(found: Mapping[str, Sequence[str]]) -> str:
 def command(arguments: Sequence[str]) -> None:
     """Print the state of the installation, or exit with one sentence on bad input."""
     parser = Arguments(
-        prog="fairlab doctor",
-        description=__doc__,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog="fairlab doctor", description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     with one_sentence_without_hydra():
         parser.parse_args(arguments)

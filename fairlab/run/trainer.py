@@ -26,15 +26,7 @@ if TYPE_CHECKING:  # torch, Lightning and transformers are imported lazily so th
     from fairlab.run.history import History
 
 # Keys of ``trainer`` that fairlab defines; all others are arguments of Lightning's trainer.
-OWN = (
-    "attention",
-    "checkpoint_every",
-    "compile",
-    "device_batch_size",
-    "matmul_precision",
-    "max_steps",
-    "recompute",
-)
+OWN = ("attention", "checkpoint_every", "compile", "device_batch_size", "matmul_precision", "max_steps", "recompute")
 SLOWER = 1.2  # ratio of bfloat16 to float32 time from which a run prints a warning
 
 

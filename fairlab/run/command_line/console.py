@@ -16,17 +16,9 @@ PACKAGE = Path(__file__).parents[2]
 HERE, CLAIM = "What is here?", "Does a claim hold?"
 OWN = {  # commands without a module of the same name: question, summary and function
     "cite": (CLAIM, "citations of runs as BibTeX, and a description of their methods", "fairlab.run.papers.cite"),
-    "doctor": (
-        HERE,
-        "installed and missing packages, data and models",
-        "fairlab.run.doctor.command",
-    ),
+    "doctor": (HERE, "installed and missing packages, data and models", "fairlab.run.doctor.command"),
     "drift": ("How do I use a debiased model?", "changes between two files of scores", "fairlab.run.drifting.command"),
-    "ls": (
-        HERE,
-        "available choices and existing runs",
-        "fairlab.run.command_line.listing.command",
-    ),
+    "ls": (HERE, "available choices and existing runs", "fairlab.run.command_line.listing.command"),
     "table": (CLAIM, "a table of runs for a paper, in LaTeX or Markdown", "fairlab.run.papers.table"),
     "version": (HERE, "the version of fairlab", "fairlab.run.command_line.console.print_version"),
 }
