@@ -12,8 +12,9 @@ from fairlab.audit.data import LabelledRows
 from fairlab.audit.described import slugs
 from fairlab.audit.group_rates import SMALLEST, TESTED, Binary, Members, Rate, detectable_gap, group_rates, members_of
 from fairlab.audit.people import FOUND
+from fairlab.benchmarks.group_differences import fixed
 from fairlab.benchmarks.readings import Quantity
-from fairlab.metrics.bootstrap import RESAMPLES, percentile_interval, weighted_draws
+from fairlab.metrics.bootstrap import percentile_interval, weighted_draws
 from fairlab.metrics.sliced_averages import largest_gap
 from fairlab.types import FairlabError
 
@@ -129,8 +130,7 @@ def _detectable(subset: str, of_label: Binary, members: Members, names: Sequence
     for name in names:
         value = 100 * detectable_gap(of_label, members, name)
         if math.isfinite(value):
-            nothing = np.full(RESAMPLES, math.nan)
-            yield Quantity(subset, f"detectable_{name}", value, nothing, len(of_label.truth), interval=(value, value))
+            yield fixed(subset, f"detectable_{name}", value, len(of_label.truth))
 
 
 def _of_scores(column: str, members: Members, errors: Array) -> Iterator[Quantity]:
