@@ -60,8 +60,7 @@ class ModelSize:
 def model_size(settings: Mapping[str, Any]) -> ModelSize | None:
     """Return the size of the model that ``load_backbone`` would load with the settings.
 
-    Returns:
-        Size, or None if the model's configuration is not on this machine and the model is not listed in known.yaml.
+    The result is None if the model's configuration is not on this machine and the model is not listed in known.yaml.
     """
     name = str(settings["name"])
     folder = folder_at_hand(name, settings.get("package"), settings.get("revision"), settings.get("gguf"))
@@ -86,11 +85,7 @@ def model_size(settings: Mapping[str, Any]) -> ModelSize | None:
 
 
 def folder_at_hand(name: str, package: str | None, revision: str | None, gguf: str | None) -> Path | None:
-    """Return the folder of a model's files on this machine: in a Python package, at the given path, or in a cache.
-
-    Returns:
-        Folder, or None if the files are not on this machine.
-    """
+    """Return the folder of a model's files in a Python package, at the given path or in a cache, or None."""
     if package:
         found = importlib.util.find_spec(package)
         return Path(found.origin).parent / ("" if gguf else "model") if found and found.origin else None
