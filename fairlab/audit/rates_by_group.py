@@ -54,11 +54,7 @@ def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple
 
 
 def refuse_small_groups(data: LabelledRows) -> None:
-    """Raise if a column of groups has too few large groups to compare.
-
-    Raises:
-        FairlabError: A column has fewer than two groups of at least 20 rows.
-    """
+    """Raise if a required column of groups has fewer than two groups of at least 20 rows."""
     for column, groups in data.groups.items():
         members = members_of(groups)
         if len(members.names) < 2 and not _is_optional(column):

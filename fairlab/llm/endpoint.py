@@ -264,11 +264,7 @@ class Endpoint:
         return "" if one.startswith(other) or other.startswith(one) else self.clean(named)
 
     def refuse_other_model(self, body: Any) -> None:
-        """Raise an error if a response names a model other than the requested one.
-
-        Raises:
-            FairlabError: Another model answered.
-        """
+        """Raise an error if a response names a model other than the requested one."""
         if named := self.other_model(body):
             raise FairlabError(
                 f"{self.url} answers as {named}, not as {self.name}; give the name of the model that it serves"
@@ -322,11 +318,7 @@ class Endpoint:
 
 
 def checked_url(base_url: str, whose: str) -> str:
-    """Check the address of a server, and return it without a final slash.
-
-    Args:
-        base_url: Address of the server.
-        whose: Prefix of the names of settings in messages.
+    """Return a server's checked address without a final slash; ``whose`` is the prefix of settings in messages.
 
     Raises:
         FairlabError: The address is not a URL, or contains a password or a query.

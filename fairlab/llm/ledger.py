@@ -185,11 +185,7 @@ class Ledger:
         return found
 
     def claim(self, key: str) -> bool:
-        """Claim a call for this process, and return whether this succeeded.
-
-        Returns:
-            False if another live process has claimed the call, or if it has been answered.
-        """
+        """Claim a call unless another live process has claimed it or it has an answer; return whether this worked."""
         now = time.time()
         with self._transaction() as database:
             query = "SELECT owner, CAST(pid AS INTEGER), CAST(until AS REAL) FROM claims WHERE key = ?"

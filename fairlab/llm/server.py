@@ -177,11 +177,7 @@ class Server(Endpoint):
         return False
 
     def _switches_form(self, form: str, status: int, said: str) -> bool:
-        """Switch to another form of the schema if the server rejects this one.
-
-        Returns:
-            Whether to send the request again immediately.
-        """
+        """Switch the schema's form if the server rejects it, and return whether to repeat the request immediately."""
         if form != self.forms[0]:  # changed by another request in the meantime
             return True
         if self.form_known:

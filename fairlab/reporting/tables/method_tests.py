@@ -58,11 +58,6 @@ class Measured:
         """Return the mean over seeds."""
         return float(np.mean(list(self.values.values())))
 
-    @property
-    def deviation(self) -> float:
-        """Return the standard deviation over seeds, or nan for a single seed."""
-        return float(np.std(list(self.values.values()), ddof=1)) if len(self.values) > 1 else math.nan
-
     def above(self) -> Measured:
         """Reflect values whose mean is below the ideal value to the other side of it.
 

@@ -29,8 +29,8 @@ class ModelSize:
         name: Folder of the model, or its model ID on the Hugging Face Hub.
         parameters: Total number of parameters.
         embeddings: Number of parameters in lookup tables, which take no part in multiplications.
-        layers, width, heads, inner: Number of layers (of encoder and decoder together), dimensions of a token, number
-            of attention heads, and dimensions inside the feed-forward part.
+        layers, width, inner: Number of layers (of encoder and decoder together), dimensions of a token, and dimensions
+            inside the feed-forward part.
         vocabulary: Number of different tokens.
         stored: Size of the stored weights in bytes.
         folder: Folder of the model's files; None if they must be downloaded.
@@ -43,7 +43,6 @@ class ModelSize:
     embeddings: int
     layers: int
     width: int
-    heads: int
     inner: int
     vocabulary: int
     stored: int
@@ -139,7 +138,6 @@ def _count_parameters(name: str, values: tuple[tuple[str, Any], ...], folder: Pa
         embeddings=embeddings,
         layers=layers,
         width=config.hidden_size,
-        heads=config.num_attention_heads,
         inner=next(filter(None, inner), 4 * config.hidden_size),
         vocabulary=config.vocab_size,
         stored=held or round(parameters * stored),
