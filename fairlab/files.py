@@ -22,6 +22,7 @@ from fairlab.types import FairlabError
 
 NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 PLAIN, COMPACT = "record.json", "record.json.xz"
+SWEEP = "sweep.json"  # file in a sweep's folder with its overrides and whether all its runs have finished
 MOST_FILES = 200_000  # in a folder that is opened
 MOST_BYTES = 64 << 20  # in a JSON or YAML description, or in a decompressed record
 MOST_MEMORY = 256 << 20  # for decompression, because the file itself decides how much is needed

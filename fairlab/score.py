@@ -63,7 +63,7 @@ def score(config: DictConfig) -> None:
     started = time.perf_counter()
     finished = parts.finish(rows, load, num_proc=config.num_proc)
     seconds = time.perf_counter() - started
-    count, bad, missing = (sum(getattr(one, name) for one in finished) for name in ("rows", "bad", "missing"))
+    count, bad, missing = (sum(one[name] for one in finished) for name in ("rows", "bad", "missing"))
     said = f", {bad:,} of them could not be read" if bad else ""
     said += f", {missing:,} without a score from one or more sources" if missing else ""
     rate = f"resumed after {parts.went_on} parts" if parts.went_on else f"{count / seconds:,.0f} a second"

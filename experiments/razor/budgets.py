@@ -5,7 +5,7 @@
 
 OUT receives the two classifiers that check rewrites, the ledger of the language model, and one training file per arm
 and budget (``OUT/data/ARM_PERCENT/train.jsonl``). All tried rewrites are written to ``budget_rewrites.jsonl.xz``, and
-their counts to ``budget_arms.json``. The same command resumes.
+their counts to ``budget_arms.json``. The same command resumes; if no rewrite is missing, it needs no model.
 
 Every arm goes down its own order of claims until it has as many accepted rewrites as its budget, so that all arms have
 the same number. A claim that two arms try has one rewrite.
@@ -20,12 +20,13 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments.razor.known_truth_runs import options
+from experiments.razor.known_truth_runs import TRAINING, options
 from experiments.razor.pairs import SHARE, TASK, write
 from experiments.shared import resumed
 from fairlab.backbones.loading import load_backbone
@@ -77,9 +78,9 @@ def order_of(arm: str, rows: Sequence[Example]) -> list[int]:
     return [int(place) for place in np.argsort(-space.gamma(), kind="stable")]
 
 
-def settings_of(data: Path, steps: int, every: int) -> list[str]:
+def settings_of(data: Path, steps: int, every: int, training: str = TRAINING) -> list[str]:
     """Return the options of ``fairlab.train`` for mpnet, trained on a folder of training and held-out pairs."""
-    return [*options(data, steps, every), f"data.validation={SHARE}", "backbone=mpnet", "method.epochs=8"]
+    return [*options(data, steps, every, training), f"data.validation={SHARE}", "backbone=mpnet", "method.epochs=8"]
 
 
 def checker(half: int, rows: Sequence[Example], held: Sequence[Example], out: Path) -> ClassifierCheck:
@@ -224,14 +225,19 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     given = parser.parse_args()
     rows, held = read_pairs()
-    checks = [checker(half, rows, held, given.out) for half in (0, 1)]
-    made = maker(rows, language_model(given.out / "ledger.sqlite"), checks)
+
+    @cache
+    def rewriting() -> Make:
+        """Prepare for rewriting, which is needed only if a rewrite is missing."""
+        checks = [checker(half, rows, held, given.out) for half in (0, 1)]
+        return maker(rows, language_model(given.out / "ledger.sqlite"), checks)
+
     tried = saved()
     facts: dict[str, Any] = {"none": {"probe": {"0": probed(rows, held, {}, [])}}}
     budget = len(rows) * max(PERCENT) // 100
     for arm in ARMS:
         order = order_of(arm, rows)
-        places = filled(order, budget, tried, made, lambda: save(tried))
+        places = filled(order, budget, tried, lambda some: rewriting()(some), lambda: save(tried))
         facts[arm] = counts(rows, tried, order[: order.index(places[-1]) + 1], places) | {"probe": {}}
         for percent in PERCENT:
             some = places[: len(rows) * percent // 100]

@@ -1,8 +1,9 @@
 """Classifiers of the study with a known shortcut, one row per training in ``known_truth.jsonl``.
 
-    python -m experiments.razor.known_truth_runs OUT [--words 3] [--seeds 42 43 44 45 46]
+    python -m experiments.razor.known_truth_runs OUT [--words 3] [--seeds 42 43 44 45 46] [--training float32]
 
-OUT holds the data and the models. A training whose row exists is not repeated. A word is replaced by the next one if
+OUT holds the data and the models. A training whose row exists is not repeated. ``--training float32`` is for processors
+without instructions for bfloat16, on which mixed precision is slower, not faster. A word is replaced by the next one if
 the unbiased classifier of the first seed is less than 5 points better than the biased one, at 5 %.
 """
 
@@ -46,6 +47,7 @@ from fairlab.run.config.composing import composing
 
 FILE = Path(__file__).with_name("known_truth.jsonl")
 STEPS, BATCH = 600, 16
+TRAINING = "mixed"  # precision: mixed or float32
 LEAST_GAP = 5.0  # points between the biased and the unbiased classifier, below which a word is replaced
 Result = dict[str, Any]
 
@@ -120,27 +122,31 @@ def is_replaced(biased: Result, unbiased: Result) -> bool:
     return bool(right_at(unbiased, AGAINST).mean() - right_at(biased, AGAINST).mean() < LEAST_GAP)
 
 
-def train(folder: Path, pairs: Sequence[Example], validation: Sequence[Example], seed: int) -> Record:
+def train(
+    folder: Path, pairs: Sequence[Example], validation: Sequence[Example], seed: int, training: str = TRAINING
+) -> Record:
     """Train a classifier, or continue its training, and return the record of its run."""
     data, run = folder / "data", folder / "run"
     data.mkdir(parents=True, exist_ok=True)
     write([*pairs, *validation], data / "train.jsonl")
     epochs = math.ceil(STEPS * BATCH / len(pairs)) + 1
-    settings = [*options(data, STEPS, STEPS), f"data.validation={VALIDATION}", f"data.batch_size={BATCH}"]
+    settings = [*options(data, STEPS, STEPS, training), f"data.validation={VALIDATION}", f"data.batch_size={BATCH}"]
     return resumed.trained(run, [*settings, f"method.epochs={epochs}", f"seed={seed}"])
 
 
-def options(data: Path, steps: int, every: int) -> list[str]:
+def options(data: Path, steps: int, every: int, training: str = TRAINING) -> list[str]:
     """Return options of ``fairlab.train`` for a classifier of claims that is measured afterwards.
 
     Args:
         data: Folder of the training pairs and of those that are held out.
         steps: Number of steps.
         every: Number of steps between validations.
+        training: Precision, ``mixed`` or ``float32``.
     """
     of_data = ["data.task=fool_me_twice", f"data.path={data}", "data.limit=null", "data.unseen=[]"]
-    of_method = ["method.lr=3e-5", f"method.steps={steps}", f"method.validate_every={every}", "training=mixed"]
-    return ["+experiment=razor_fever", *of_data, *of_method, "benchmark=none", "measure_before=false"]
+    of_method = ["method.lr=3e-5", f"method.steps={steps}", f"method.validate_every={every}"]
+    of_training = [f"training={training}", "trainer.checkpoint_every=200", "benchmark=none", "measure_before=false"]
+    return ["+experiment=razor_fever", *of_data, *of_method, *of_training]
 
 
 def measured(model: Path, tests: Mapping[str, Sequence[Example]]) -> Result:
@@ -154,12 +160,12 @@ def measured(model: Path, tests: Mapping[str, Sequence[Example]]) -> Result:
     return row
 
 
-def run(word: str, arm: str, seed: int, known: Known, rules: Rules, out: Path) -> Result:
+def run(word: str, arm: str, seed: int, known: Known, rules: Rules, out: Path, training: str = TRAINING) -> Result:
     """Train and measure one classifier, and return its row."""
     made = rewrites_of(arm, known, seed, rules)
     folder = out / word / arm / f"seed_{seed}"
-    record = train(folder, training_pairs(arm, known, made), known.validation, seed)
-    row = {"word": word, "arm": arm, "seed": seed, "pairs": len(known.biased)}
+    record = train(folder, training_pairs(arm, known, made), known.validation, seed, training)
+    row = {"word": word, "arm": arm, "seed": seed, "training": training, "pairs": len(known.biased)}
     row |= counts(known, made)
     row |= measured(folder / "run" / "model", {"follow": known.follow, "against": known.against})
     row["seconds"] = round(record.provenance["wall_seconds"])
@@ -179,12 +185,13 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--words", type=int, default=3)
     parser.add_argument("--seeds", type=int, nargs="+", default=[42, 43, 44, 45, 46])
+    parser.add_argument("--training", choices=("mixed", "float32"), default=TRAINING)
     given = parser.parse_args()
     pool = read_pool()
     rules = Rules(paraphrasing())
     data = cache(lambda word: thinned(pool, word))
     for word, arm, seed in trainings(drawn_words(pool), given.words, given.seeds):
-        row = run(word, arm, seed, data(word), rules, given.out)
+        row = run(word, arm, seed, data(word), rules, given.out, given.training)
         add(row)
         print(word, arm, seed, row["seconds"], right_at(row, AGAINST).mean().round(1), flush=True)
 

@@ -16,7 +16,7 @@ from fairlab.benchmarks.finding import refuse_undescribed
 from fairlab.checks.values import shown
 from fairlab.evaluate import measure_named
 from fairlab.files import holds_run
-from fairlab.judge.reading import read_tool_runs
+from fairlab.judge.reading import read_tool_runs, unread_files
 from fairlab.judge.verdicts import Judgement, judge
 from fairlab.protocols import Benchmark
 from fairlab.record import Record
@@ -156,7 +156,8 @@ def compare(
     measured = tuple((results_file(one) if isinstance(one, Record) else None) or one for one in measured)
     if all(isinstance(one, str | Path) and not holds_run(Path(one)) for one in measured):
         runs = [run for one in measured for run in read_tool_runs(one)]
-        return judge(runs, adjust=adjust, margin=margin)
+        unread = [file for one in measured for file in unread_files(one)]
+        return judge(runs, adjust=adjust, margin=margin, unread=unread)
     if len(measured) < 2:
         raise FairlabError("a single run cannot be compared; give at least two")
     if margin is not None:

@@ -15,7 +15,7 @@ from fairlab.api.loading import load
 from fairlab.api.results import Results, copied
 from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.mending import FILE, mended, read_rule
-from fairlab.mend.outcome import CHOSEN, MODEL, PROVEN, TRIED, MendOutcome
+from fairlab.mend.outcome import CHOSEN, MODEL, PROVEN, MendOutcome
 from fairlab.mend.running import mend_model
 from fairlab.record import Record
 from fairlab.types import FairlabError
@@ -54,7 +54,7 @@ class Mended:
     @cached_property
     def results(self) -> Results:
         """Return the readings of the confirmation or, if no method was selected, the readings for the selection."""
-        places = [self.folder / PROVEN, self.folder / CHOSEN, *sorted((self.folder / TRIED).glob("*"))]
+        places = (self.folder / PROVEN, self.folder / CHOSEN)
         return Results(Record.load(next(place for place in places if place.is_dir())), self.kept)
 
     @cached_property

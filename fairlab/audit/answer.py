@@ -72,7 +72,10 @@ class Tested:
 
 
 def answer_of(
-    readings: Sequence[Reading], margin: float | None = None, labels: Sequence[str] = ("the last label",)
+    readings: Sequence[Reading],
+    margin: float | None = None,
+    labels: Sequence[str] = ("the last label",),
+    is_complete: bool = True,
 ) -> AuditAnswer:
     """Answer whether people are treated alike.
 
@@ -86,6 +89,8 @@ def answer_of(
         readings: Readings of one model's audit, with the intervals to print.
         margin: Largest gap in points that counts as alike, or None.
         labels: Names of the labels; a shift is a change in the probability of the last one.
+        is_complete: Whether all texts were classified. If not, the answer is not "equal", because the effect on the
+            other texts is unknown.
     """
     last = f"probability of {labels[-1]}" if labels else "score"
     values = {(one.subset, one.quantity): one.value for one in readings}
@@ -100,9 +105,10 @@ def answer_of(
         ends = _ends(first.reading, values)
         return AuditAnswer(f"No, people are not treated alike: {_said(first, last)}{ends}{more}.", lines)
     if margin is not None and all(one.is_within(margin) for one in tests):
-        return AuditAnswer(
-            f"Yes, within the margin: every gap is at most {margin:g} points with 95 % confidence.", lines
-        )
+        said = f"every gap is at most {margin:g} points with 95 % confidence"
+        if not is_complete:
+            return AuditAnswer(f"Cannot tell: {said}, but only on the texts that could be classified.", lines)
+        return AuditAnswer(f"Yes, within the margin: {said}.", lines)
     if few := [one for one in tests if one.few and one.reading.quantity not in SHIFTS]:
         fewest = min(few, key=lambda one: one.reading.n).reading
         return AuditAnswer(

@@ -30,6 +30,7 @@ class AnyClassifier:
         by_chance: Whether each label is sampled with the output as its probability and the text's hash as the seed.
         weights: Folder or hub name from which a transformers classifier was loaded, and from which it can be trained
             further; empty for other models.
+        at_once: Number of texts per call, or 0 for all in one call.
     """
 
     name: str
@@ -40,3 +41,4 @@ class AnyClassifier:
     column: str = ""
     by_chance: bool = False
     weights: str = ""
+    at_once: int = 0

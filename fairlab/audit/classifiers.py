@@ -6,10 +6,11 @@ Shapes: N is the number of texts, L the number of labels.
 from __future__ import annotations
 
 import json
+import logging
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from http.client import HTTPException, IncompleteRead
 from importlib import import_module
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
 from fairlab.audit.mending import mended, read_rule
-from fairlab.checks.progress import with_progress
+from fairlab.audit.outputs import ModelFailed
 from fairlab.text.labels import as_written
 from fairlab.types import FairlabError
 
@@ -32,7 +33,9 @@ A_REQUEST = 32  # texts per request to a served classifier
 AT_ONCE = 256  # texts that an exported ensemble scores at once
 TIMEOUT = 60.0  # seconds
 BUSY = (429, 502, 503)  # statuses of a server that may answer later
-WAITS = (1.0, 5.0, 20.0)  # seconds before each further request to a busy server
+WAITS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # seconds before each further request to a busy server
+LONGEST_WAIT = 120.0  # seconds; a server that asks to wait longer is not waited for
+log = logging.getLogger(__name__)
 
 
 def as_classifier(model: Any) -> AnyClassifier:
@@ -182,10 +185,11 @@ def _ensemble(folder: str) -> AnyClassifier:
     harms = tuple(columns.ensemble.models)
 
     def call(texts: Sequence[Fields]) -> Array:
-        rows = [row for part in _parts(texts, AT_ONCE) for row in columns(part)]
+        rows = columns([" ".join(fields) for fields in texts])
         return np.array([[row[harm] if row[harm] is not None else np.nan for harm in harms] for row in rows])
 
-    return AnyClassifier(folder, call, harms, "several", tuple(columns.ensemble.thresholds.items()))
+    thresholds = tuple(columns.ensemble.thresholds.items())
+    return AnyClassifier(folder, call, harms, "several", thresholds, at_once=AT_ONCE)
 
 
 def _served(address: str) -> AnyClassifier:
@@ -194,46 +198,29 @@ def _served(address: str) -> AnyClassifier:
     names = tuple(_request_scores(place, ["a text"])[0])
 
     def call(texts: Sequence[Fields]) -> Array:
-        return np.array(
-            [[one[name] for name in names] for part in _parts(texts, A_REQUEST) for one in _scores_of_each(place, part)]
-        )
+        scores = _request_scores(place, [" ".join(fields) for fields in texts])
+        return np.array([[one[name] for name in names] for one in scores])
 
-    return AnyClassifier(address, call, names, "several")
-
-
-def _parts(texts: Sequence[Fields], size: int) -> Iterable[list[str]]:
-    """Join the fields of each text, and return the texts in batches with a progress bar."""
-    joined = [" ".join(fields) for fields in texts]
-    return with_progress([joined[k : k + size] for k in range(0, len(joined), size)], "classifying")
+    return AnyClassifier(address, call, names, "several", at_once=A_REQUEST)
 
 
-def _scores_of_each(place: str, texts: list[str]) -> list[dict[str, float]]:
-    """Return the scores of each text by category.
-
-    If a request fails, each text is sent alone to find the cause.
-    """
-    try:
-        return _request_scores(place, texts)
-    except FairlabError:
-        return [one for text in texts for one in _request_scores(place, [text], f" for the text '{text[:80]}'")]
-
-
-def _request_scores(place: str, texts: list[str], of_text: str = "") -> list[dict[str, float]]:
+def _request_scores(place: str, texts: list[str]) -> list[dict[str, float]]:
     """Send texts in one request, and return the scores of each text by category.
 
-    Args:
-        place: URL of the server.
-        texts: Texts to score.
-        of_text: Mention of the text in the error message, if there is only one.
-
     Raises:
-        FairlabError: The server cannot be reached, or responds in another format.
+        ModelFailed: The server refuses the texts, or responds in another format.
+        FairlabError: The server cannot be reached, stays busy, or returns another number of results.
     """
     try:
         scores = [one["category_scores"] for one in _answer(place, texts)["results"]]
     except (OSError, HTTPException, ValueError, KeyError, TypeError) as error:
-        remedy = "remove the text, or fix the server" if of_text else "give the address that fairlab serve prints"
-        raise FairlabError(f"{place} returns no scores{of_text} ({_words_of(error)}); {remedy}") from error
+        said = _words_of(error)
+        message = f"{place} returns no scores ({said}); give the address that fairlab serve prints"
+        if isinstance(error, urllib.error.HTTPError) and error.code in BUSY:
+            raise FairlabError(f"{place} stays busy ({said}); run this again later") from error
+        if isinstance(error, OSError | HTTPException) and not isinstance(error, urllib.error.HTTPError):
+            raise FairlabError(message) from error
+        raise ModelFailed(message, said) from error
     if len(scores) != len(texts):
         raise FairlabError(f"{place} returned {len(scores)} results for {len(texts)} texts; check the server")
     return scores
@@ -249,9 +236,18 @@ def _answer(place: str, texts: list[str]) -> Any:
                 return json.load(reply)
         except (OSError, HTTPException) as error:
             wait = next(waits, None)
-            if wait is None or not _may_pass(error):
+            asked = _asked_wait(error)
+            if wait is None or asked > LONGEST_WAIT or not _may_pass(error):
                 raise
+            wait = max(wait, asked)
+            log.info("%s is busy (%s); the request is repeated in %.0f s", place, _words_of(error), wait)
             time.sleep(wait)
+
+
+def _asked_wait(error: Exception) -> float:
+    """Return the seconds that a busy server asks to wait, or 0 if it names none."""
+    named = error.headers.get("Retry-After", "") if isinstance(error, urllib.error.HTTPError) else ""
+    return float(named) if named.strip().isdecimal() else 0.0
 
 
 def _may_pass(error: Exception) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -314,3 +314,11 @@ def _of_columns(
                 raise FairlabError(f"{name}, {rows[k].place}: '{value}' in '{column}' is not 0 or 1; fix the cell")
             truth[k, place] = float(as_written(value))
     return truth, names, "several"
+
+
+def only_rows(data: LabelledRows, rows: NDArray[np.bool_]) -> LabelledRows:
+    """Return the rows for which ``rows`` (N,) is true."""
+    kept = np.flatnonzero(rows)
+    groups = {column: [names[k] for k in kept] for column, names in data.groups.items()}
+    ids, fields = [data.ids[k] for k in kept], [data.fields[k] for k in kept]
+    return replace(data, ids=ids, fields=fields, truth=data.truth[rows], groups=groups)

@@ -106,11 +106,10 @@ class Audit(Benchmark):
         """Classify all texts, and compare the predictions."""
         model: AnyClassifier = backbone.model
         data = self.data
-        pairs = [pair for one in self.pairs for pair in one.pairs]
-        texts = self._texts_to_classify(model, pairs)
+        texts = self.texts_to_classify(model)
         outputs = outputs_of(model, texts, data.kind, data.labels)
         labels = decided(model, texts, outputs, data.kind, cuts_of(model, data.labels, self.threshold))
-        n, p = len(data.fields), len(pairs)
+        n, p = len(data.fields), sum(map(len, self.pairs))
         parts = [slice(n + k * p, n + (k + 1) * p) for k in range(3)]
         right = iter(labels[n + 3 * p :])
         read = [(pair, None if fixed is None else next(right)) for pair, fixed in self.sheet]
@@ -146,7 +145,7 @@ class Audit(Benchmark):
                 found.append(ItemTexts(one.axis, VALUES, ids, texts, part=one.axis, groups=gold))
         return found
 
-    def _texts_to_classify(self, model: AnyClassifier, pairs: Sequence[Pair]) -> list[list[str]]:
+    def texts_to_classify(self, model: AnyClassifier) -> list[list[str]]:
         """Return all texts to classify: the rows, the three texts of each pair, and a person's corrected texts.
 
         If the model reads the group of each text, the group is added as the last field.
@@ -154,6 +153,7 @@ class Audit(Benchmark):
         Raises:
             FairlabError: The model reads a column that is not among the groups.
         """
+        pairs = [pair for one in self.pairs for pair in one.pairs]
         placed = list(enumerate(self.data.fields))
         placed += [(pair.row, getattr(pair, side)) for side in ("before", "after", "control") for pair in pairs]
         placed += [(pair.row, right) for pair, right in self.sheet if right is not None]

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier, Fields
-from fairlab.audit.data import LabelledRows
+from fairlab.audit.data import LabelledRows, only_rows
 from fairlab.audit.group_rates import members_of
 from fairlab.audit.odds import Chances, chance_of, fit_chances
-from fairlab.audit.outputs import cuts_of, outputs_of
+from fairlab.audit.outputs import answered, cuts_of, outputs_of
 from fairlab.audit.people import attributes_of, people_column
 from fairlab.audit.thresholds import chosen_cuts
 from fairlab.checks.foreign import read_object, require_form
@@ -93,7 +93,8 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
             most ``keep`` points of accuracy, it selects the threshold with the smallest gap in error rates. ``odds``
             gives each group of the first column its own probabilities of predicting a label, with equalized odds.
         model: Classifier.
-        data: Rows with labels and groups, which must not be the rows to measure on.
+        data: Rows with labels and groups, which must not be the rows to measure on. Rows on which the model fails are
+            left out.
         keep: Largest loss of accuracy on these rows, in points; not used by ``odds``.
         threshold: Threshold of labels for which the model has no threshold of its own.
 
@@ -105,15 +106,16 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
         raise FairlabError(f"{model.name}: a rule is already applied; give the model without it")
     if data.kind == "score":
         raise FairlabError("mend= changes decisions, and the model gives scores; use +experiment=fairtune instead")
-    outputs = outputs_of(model, data.fields, data.kind, data.labels)
-    labels = list(data.labels)
+    kind, labels = data.kind, list(data.labels)
+    given = answered(model, data.fields, kind, labels)
+    data, outputs = only_rows(data, ~given.failed), given.values[~given.failed]
     if way == "threshold":
         columns = [found for groups in data.groups.values() if len((found := members_of(groups)).names) > 1]
         if not columns:
             raise FairlabError("fewer than two groups of fit have 20 rows, so no gap can be reduced; give more rows")
         start = cuts_of(model, labels, threshold)
         cuts = chosen_cuts(data, outputs, columns, start, keep / 100)
-        return Rule("threshold", data.kind, labels, dict(zip(labels, cuts.tolist(), strict=True)), rows=len(outputs))
+        return Rule("threshold", kind, labels, dict(zip(labels, cuts.tolist(), strict=True)), rows=len(outputs))
     if data.kind == "one" and len(labels) != 2:
         raise FairlabError(f"mend=odds needs two labels, or several per text, not {len(labels)}; use mend=threshold")
     column = next(iter(data.groups), "")
@@ -124,7 +126,7 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
     for place in places:
         truth = data.truth if data.kind == "one" else data.truth[:, place]
         chances[labels[place]] = fit_chances(truth, outputs[:, place], data.groups[column], labels[place])
-    return Rule("odds", data.kind, labels, column=column, chances=chances, rows=len(outputs))
+    return Rule("odds", kind, labels, column=column, chances=chances, rows=len(outputs))
 
 
 def mended(model: AnyClassifier, rule: Rule) -> AnyClassifier:

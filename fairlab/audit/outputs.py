@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
 from fairlab.audit.returned import as_numbers
+from fairlab.checks.progress import with_progress
 from fairlab.text.fields import SEPARATOR
 from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
@@ -20,7 +22,39 @@ from fairlab.types import FairlabError
 Array = NDArray[np.float64]
 OFF = 0.01  # largest accepted distance of a sum of probabilities from 1
 PERCENT = 100
+MOST_FAILED = 0.02  # largest share of texts on which an audited model may fail
+AT_ONCE = 32  # texts that are classified together after a failure
+SHOWN = 80  # characters of a text that messages show
 EVEN = 0.5  # probability from which a label is predicted
+
+
+class ModelFailed(FairlabError):
+    """Failure of a model on one or more texts.
+
+    Attributes:
+        reason: Reason for the failure, without the name of the model and the remedy.
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Outputs of a model for texts.
+
+    Attributes:
+        values: Probabilities (N, L) or scores (N, 1), with NaN for texts on which the model failed.
+        failed: Whether the model failed on each text, (N,).
+        texts: Number of distinct texts.
+        failures: Reason of the failure on each distinct text, by text.
+    """
+
+    values: Array
+    failed: NDArray[np.bool_]
+    texts: int
+    failures: dict[str, str]
 
 
 def outputs_of(model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels: Sequence[str]) -> Array:
@@ -31,12 +65,83 @@ def outputs_of(model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels
     Raises:
         FairlabError: The model fails on a text, or does not return probabilities.
     """
+    return answered(model, texts, kind, labels, most=0.0).values
+
+
+def answered(
+    model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels: Sequence[str], *, most: float = MOST_FAILED
+) -> Outputs:
+    """Return the model's outputs as :func:`outputs_of` does, but allow failures on a small share of the texts.
+
+    Args:
+        model: Classifier. A text for which it returns no number has failed as well.
+        texts: Fields of each text.
+        kind: Kind of the outputs.
+        labels: Names of the labels.
+        most: Largest share of distinct texts on which the model may fail.
+
+    Raises:
+        FairlabError: The model fails on more texts, or does not return probabilities.
+    """
     distinct = list(dict.fromkeys(tuple(fields) for fields in texts))
-    found = _checked(
-        model, _shaped(model, _called(model, distinct, labels), len(distinct), labels, kind), distinct, kind
-    )
+    asking = _Asking(model, kind, labels, len(distinct), most)
+    size = model.at_once or max(1, len(distinct))
+    parts = [distinct[k : k + size] for k in range(0, len(distinct), size)]
+    shown = with_progress(parts, "classifying") if model.at_once else parts
+    found = np.concatenate([asking.outputs(part) for part in shown])
     place = {fields: k for k, fields in enumerate(distinct)}
-    return found[[place[tuple(fields)] for fields in texts]]
+    values = found[[place[tuple(fields)] for fields in texts]]
+    return Outputs(values, np.isnan(values).any(axis=1), len(distinct), asking.failures)
+
+
+class _Asking:
+    """Classification of texts by a model, with a bounded number of failures.
+
+    Args:
+        model: Classifier.
+        kind: Kind of the outputs.
+        labels: Names of the labels.
+        count: Number of texts in all.
+        most: Largest share of these texts on which the model may fail.
+    """
+
+    def __init__(self, model: AnyClassifier, kind: Kind, labels: Sequence[str], count: int, most: float) -> None:
+        self.model, self.kind, self.labels = model, kind, labels
+        self.count, self.most = count, most
+        self.failures: dict[str, str] = {}
+
+    def outputs(self, texts: Sequence[Fields]) -> Array:
+        """Return the outputs for texts, with NaN for texts on which the model fails.
+
+        After a failure, smaller and smaller parts are classified, to find these texts.
+
+        Raises:
+            FairlabError: The model fails on too many texts, or does not return probabilities.
+        """
+        try:
+            found = _shaped(self.model, _called(self.model, texts, self.labels), len(texts), self.labels, self.kind)
+        except ModelFailed as error:
+            if len(texts) == 1:
+                self._fail(texts[0], error.reason)
+                return np.full((1, 1 if self.kind == "score" else len(self.labels)), np.nan)
+            size = min(AT_ONCE, (len(texts) + 1) // 2)
+            return np.concatenate([self.outputs(texts[k : k + size]) for k in range(0, len(texts), size)])
+        bad = ~np.isfinite(found).all(axis=1)
+        for k in np.flatnonzero(bad).tolist():
+            self._fail(texts[k], "it returns no number")
+        found[bad] = np.nan
+        _refuse_other_outputs(self.model, found[~bad], self.kind)
+        return found
+
+    def _fail(self, fields: Fields, reason: str) -> None:
+        self.failures[" | ".join(fields)] = reason
+        if len(self.failures) <= self.most * self.count:
+            return
+        text, reason = next(iter(self.failures.items()))
+        what, remedy = f"the text '{text[:SHOWN]}' ({reason})", "the text"
+        if allowed := int(self.most * self.count):
+            what, remedy = f"more than {allowed} of {self.count} texts, first on {what}", "these texts"
+        raise ModelFailed(f"{self.model.name} fails on {what}; fix the model, or remove {remedy}", reason)
 
 
 def predicted(outputs: Array, kind: Kind, cuts: Array) -> Array:
@@ -97,15 +202,7 @@ def _called(model: AnyClassifier, texts: Sequence[Fields], labels: Sequence[str]
         raise
     except Exception as error:
         said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        for fields in texts:
-            try:
-                model.call([fields])
-            except Exception:
-                shown = " | ".join(fields)[:80]
-                raise FairlabError(
-                    f"{model.name} fails on the text '{shown}' ({said}); fix the model, or remove the text"
-                ) from error
-        raise FairlabError(f"{model.name} fails ({said}) on several texts together; fix the model") from error
+        raise ModelFailed(f"{model.name} fails ({said}); fix the model", said) from error
 
 
 def _shaped(model: AnyClassifier, found: Array, n: int, labels: Sequence[str], kind: Kind) -> Array:
@@ -125,13 +222,10 @@ def _shaped(model: AnyClassifier, found: Array, n: int, labels: Sequence[str], k
     return outputs
 
 
-def _checked(model: AnyClassifier, outputs: Array, texts: Sequence[Fields], kind: Kind) -> Array:
-    bad = ~np.isfinite(outputs).all(axis=1)
-    if bad.any():
-        shown = " | ".join(texts[int(bad.argmax())])[:80]
-        raise FairlabError(f"{model.name} returns no number for the text '{shown}'; fix the model, or remove the text")
-    if kind == "score":
-        return outputs
+def _refuse_other_outputs(model: AnyClassifier, outputs: Array, kind: Kind) -> None:
+    """Raise an error if outputs that should be probabilities are none."""
+    if kind == "score" or not len(outputs):
+        return
     if outputs.min() < -1e-6 or outputs.max() > 1 + 1e-6:
         kinds, remedy = "logits", "apply softmax (one label per text) or sigmoid (several)"
         if outputs.min() >= 0 and outputs.max() <= PERCENT:
@@ -146,4 +240,3 @@ def _checked(model: AnyClassifier, outputs: Array, texts: Sequence[Fields], kind
             f"the probabilities of {model.name} sum to {sums[int(off.argmax())]:.3g}, not to 1; normalise them, or "
             "give several labels per text, as lists or as one column each"
         )
-    return outputs

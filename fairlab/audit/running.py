@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +13,7 @@ from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.beside import beside_first
 from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.data import LabelledRows, labelled, read_source
+from fairlab.audit.failures import classify
 from fairlab.audit.measuring import GUESSING, Audit
 from fairlab.audit.mending import FILE as RULE
 from fairlab.audit.mending import fit_rule, mended
@@ -21,6 +22,7 @@ from fairlab.audit.people import groups_of_people
 from fairlab.audit.sheet import FILE, drawn_for_sheet, read_rewrites, write_rewrites
 from fairlab.benchmarks.readings import evenly
 from fairlab.benchmarks.runner import measure_models
+from fairlab.benchmarks.stages import stage
 from fairlab.record import Note, Reading, Record
 from fairlab.reporting.tables.marks import failed_models
 from fairlab.reporting.verdicts import corrected_interval
@@ -104,12 +106,15 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
         record.add_notes(_unread_groups(rows.columns, settings.axis))
     every = [pair for one in pairs for pair in one.pairs]
     sheet = read_rewrites(Path(settings.sheet), every) if isinstance(settings.sheet, str) else []
-    audit = Audit(rows, pairs, settings.threshold, sheet)
-    callers: list[Any] = [(label, _Digested(model)) for label, model in found.items()]
-    measure_models([audit], callers, record)
+    with stage(record, "classifying"):
+        classified = classify(Audit(rows, pairs, settings.threshold, sheet), found)
+    record.add_notes(Note("audit", text, phase=label) for label, text in classified.failures.items())
+    callers: list[Any] = [(label, _Digested(model)) for label, model in classified.models.items()]
+    measure_models([classified.audit], callers, record)
     if isinstance(settings.sheet, int):
         _write_sheets(record.folder, pairs, rows.ids, settings.sheet)
-    record.provenance["answers"] = {label: vars(_answer(record, label, settings, rows)) for label in found}
+    failures = classified.failures
+    record.provenance["answers"] = {label: vars(_answer(record, label, settings, rows, failures)) for label in found}
     first, *later = found
     for label in later:
         changes = [one for one in record.comparisons if one.phase == f"{label} less {first}"]
@@ -117,13 +122,25 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     return found
 
 
-def _answer(record: Record, label: str, settings: Settings, rows: LabelledRows) -> AuditAnswer:
+def _answer(
+    record: Record, label: str, settings: Settings, rows: LabelledRows, failures: Mapping[str, str]
+) -> AuditAnswer:
     """Return the answer about one model.
 
-    The answer is inconclusive if the model fails the behaviour check, and limited if the model may be guessing.
+    The answer is inconclusive if the model fails the behaviour check, and limited if the model may be guessing or
+    failed on some texts.
+
+    Args:
+        record: Record with the readings and notes.
+        label: Label of the model.
+        settings: Settings of the audit.
+        rows: Rows of the data.
+        failures: Sentence about the texts on which each model failed, by label.
     """
     readings = [with_printed_interval(record, one) for one in record.readings if one.phase == label]
-    found = answer_of(readings, settings.margin, rows.labels)
+    found = answer_of(readings, settings.margin, rows.labels, not failures)
+    if label in failures:
+        found = replace(found, sentence=f"{found.sentence} But {failures[label]}.")
     guesses = [note.text for note in record.notes if note.mark == GUESSING and note.phase in ("", label)]
     if guesses:
         found = replace(found, sentence=f"{found.sentence} But {guesses[0]}.")
@@ -169,6 +186,9 @@ def _with_rule(
     if not fit.groups:
         fit.groups.update(groups_of_people(fit.fields, settings.axis))
     rule = fit_rule(settings.mend or "threshold", model, fit, settings.keep, settings.threshold)
+    if lost := len(fit.fields) - rule.rows:
+        text = f"{model.name} failed on {lost} of {len(fit.fields)} rows of fit, which are left out"
+        record.add_notes([Note("audit", text)])
     rule.save(record.folder / RULE)
     return {"plain": model, "mended": mended(model, rule)}
 

@@ -84,12 +84,7 @@ class AFLite(Filter):
         return self.left(pair_vectors(items, self.encoder), np.array(labels))
 
     def left(self, vectors_NF: NDArray[np.float32], labels_N: NDArray[Any]) -> set[int]:
-        """Return the indices of the rows that remain after filtering.
-
-        Args:
-            vectors_NF: Vectors of the N rows, of any kind.
-            labels_N: Labels of the N rows.
-        """
+        """Return the indices of the rows that remain after filtering."""
         draw = np.random.default_rng(self.seed)
         places, size = np.arange(len(labels_N)), max(1, round(self.slice * len(labels_N)))
         trained_on = max(2, round(self.train * len(labels_N)))

@@ -47,11 +47,7 @@ class AskedSet:
         self.prompt = load_prompt("biasers")
 
     def __call__(self, axis: str, folder: Path) -> Path:
-        """Return the path of the file with the set; request and write the set if the file does not exist.
-
-        Args:
-            axis: Name of the axis that the members belong to.
-            folder: Folder for the file.
+        """Return the path of the axis's set in a folder; request and write the set if the file does not exist.
 
         Raises:
             FairlabError: The model returned no set, or a set with too few different members.

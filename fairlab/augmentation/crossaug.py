@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 from fairlab.rewriting.labelled.label_keeping import CONTRASTS
@@ -83,7 +84,7 @@ def exchanged(evidence: str, claim: str, contradiction: str) -> str | None:
     one, other = ([match.span() for match in TOKEN.finditer(text)] for text in (claim, contradiction))
     words = [[text[start:end] for start, end in spans] for text, spans in ((claim, one), (contradiction, other))]
     before = _common_prefix(*words)
-    after = _common_prefix(*([*reversed(found[before:])] for found in words))
+    after = _common_prefix(*(found[before:][::-1] for found in words))
     spans = [spans[before : len(spans) - after] for spans in (one, other)]
     if not all(1 <= len(span) <= LONGEST for span in spans):
         return None
@@ -94,10 +95,8 @@ def exchanged(evidence: str, claim: str, contradiction: str) -> str | None:
 
 def _common_prefix(one: Sequence[str], other: Sequence[str]) -> int:
     """Return the length of the common prefix of two sequences of words."""
-    for place, (left, right) in enumerate(zip(one, other, strict=False)):
-        if left != right:
-            return place
-    return min(len(one), len(other))
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def load_generator(name: str) -> Callable[[str], str]:

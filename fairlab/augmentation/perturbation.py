@@ -140,15 +140,12 @@ class Perturbation(RowAugmentationOnAxes):
     def choose(
         self, texts: Sequence[str], numbers: Sequence[int], weights: Mapping[str, float]
     ) -> list[Selection | None]:
-        """Draw a word and a target attribute for every text.
+        """Draw a word and a target attribute for every text; None for a text without a perturbable word.
 
         Args:
             texts: Texts to choose in, each with its fields joined.
             numbers: Number of each text in the dataset, so that draws differ between texts with the same words.
             weights: Sampling weight of each axis, see :meth:`weights`.
-
-        Returns:
-            Choices; None for a text without a perturbable word.
         """
         return [
             drawn_selection(found, [weights[one.axis] for one in found], f"{self.seed}:{number}") if found else None

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.augmentation.rounds import read_rewritten_round, write_round
+from fairlab.augmentation.rounds import TriedDocument, read_rewritten_round, write_round
 from fairlab.metrics.shortcuts import WIDTH, EmbeddingSpace, Space, TokenSpace
 from fairlab.metrics.shortcuts_by_chance import ChanceSpace
 from fairlab.metrics.shortcuts_by_word import AssociationSpace, StrongestSpace
@@ -64,25 +63,6 @@ RAZOR = Description(
     needs=("texts", "labels"),
 )
 MADE_BY = ("label", "compat", "features", "accept", "k", "candidates")
-
-
-@dataclass(frozen=True)
-class Tried:
-    """Outcome for a document that a round selected.
-
-    Attributes:
-        text: Rewrite that replaced the document, or None if the document was kept.
-        before, after: Shortcut score of the document when it was selected, and score of ``text`` or, if the document
-            was kept, of the best rewrite that passed the check; ``after`` is None if no rewrite passed.
-        reason: Reason for keeping the document; empty if it was replaced.
-        turned_down: Rewrites that the check rejected, each as [rewrite, reason].
-    """
-
-    text: str | None
-    before: float
-    after: float | None
-    reason: str
-    turned_down: list[list[str]]
 
 
 class Razor(Planned):
@@ -255,7 +235,7 @@ class Razor(Planned):
                 chosen.append(place)
         return chosen
 
-    def _round(self, chosen: Sequence[int], items: list[Labelled], space: Space) -> dict[str, dict[str, Any]]:
+    def _round(self, chosen: Sequence[int], items: list[Labelled], space: Space) -> dict[str, TriedDocument]:
         """Rewrite the selected documents in ``items`` and in ``space``, and return the outcome for each of them."""
         offered = self.rewriter.rewrites([items[place] for place in chosen], self.candidates)
         pairs = [(place, text) for place, some in zip(chosen, offered, strict=True) for text in some]
@@ -271,22 +251,23 @@ class Razor(Planned):
         made = {}
         for place in chosen:
             one = self._tried(place, items[place], kept[place], turned_down[place], space)
-            if one.text is not None:
-                self._put(place, one.text, items, space)
-            made[str(place)] = vars(one)
+            if one["text"] is not None:
+                self._put(place, one["text"], items, space)
+            made[str(place)] = one
         return made
 
     def _tried(
         self, place: int, item: Labelled, kept: Sequence[str], turned_down: list[list[str]], space: Space
-    ) -> Tried:
+    ) -> TriedDocument:
         before = space.score(place, self._scored(item, item.text))
         if not kept:
-            return Tried(None, before, None, LOST if turned_down else NONE, turned_down)
+            reason = LOST if turned_down else NONE
+            return TriedDocument(text=None, before=before, after=None, reason=reason, turned_down=turned_down)
         scores = [space.score(place, self._scored(item, text)) for text in kept]
         best = int(np.argmin(scores))
-        if self.accept == "if_lower" and scores[best] >= before:
-            return Tried(None, before, scores[best], NOT_LOWER, turned_down)
-        return Tried(kept[best], before, scores[best], "", turned_down)
+        higher = self.accept == "if_lower" and scores[best] >= before
+        text, reason = (None, NOT_LOWER) if higher else (kept[best], "")
+        return TriedDocument(text=text, before=before, after=scores[best], reason=reason, turned_down=turned_down)
 
     def _again(self, one: Mapping[str, Any], items: list[Labelled], space: Space) -> None:
         """Apply the rewrites of a finished round in their original order, so that sums are exactly equal."""

@@ -28,7 +28,15 @@ class CorrectedRound(TypedDict):
 
 
 class TriedDocument(TypedDict):
-    """Layout of the outcome for a document that a round of RAZOR selected."""
+    """Outcome for a document that a round of RAZOR selected.
+
+    Attributes:
+        text: Rewrite that replaced the document, or None if the document was kept.
+        before, after: Shortcut score of the document when it was selected, and score of ``text`` or, if the document
+            was kept, of the best rewrite that passed the check; ``after`` is None if no rewrite passed.
+        reason: Reason for keeping the document; empty if it was replaced.
+        turned_down: Rewrites that the check rejected, each as [rewrite, reason].
+    """
 
     text: Text | None
     before: float
@@ -64,10 +72,6 @@ def read_corrected_round(file: Path) -> dict[str, Any]:
 
 def read_rewritten_round(file: Path, documents: int) -> dict[str, Any]:
     """Read the file of a RAZOR round.
-
-    Args:
-        file: File of the round.
-        documents: Number of documents in the search.
 
     Raises:
         FairlabError: The file is damaged, does not have the layout, or names a document that does not exist.

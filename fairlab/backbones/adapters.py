@@ -112,13 +112,7 @@ def drop_inputs(model: PreTrainedModel) -> None:
 
 
 def save_peft_folder(model: PreTrainedModel, lora: LoRA, folder: Path) -> None:
-    """Write the adapters of a causal LM in PEFT's format, which PEFT, trl and vLLM load together with the base model.
-
-    Args:
-        model: Causal LM with adapters.
-        lora: Settings of the adapters.
-        folder: New folder for ``adapter_config.json`` and ``adapter_model.safetensors``.
-    """
+    """Write a causal LM's adapters to a new folder in PEFT's format, which PEFT, trl and vLLM can load."""
     adapted = _adapted_layers(model)
     trained = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     tensors = {
@@ -148,8 +142,7 @@ def save_adapters(model: PreTrainedModel, file: Path, dtype: torch.dtype = torch
 def remove_adapters(model: PreTrainedModel) -> None:
     """Replace the adapted layers by the original linear layers, which were frozen in training."""
     for name, module in _adapted_layers(model).items():
-        parent, _, child = name.rpartition(".")
-        setattr(model.get_submodule(parent), child, module.get_base_layer())
+        model.set_submodule(name, module.get_base_layer())
 
 
 def _adapted_layers(model: PreTrainedModel) -> dict[str, LoraLayer]:

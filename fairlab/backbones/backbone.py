@@ -34,13 +34,7 @@ REMEMBERED = 2**26  # maximum number of cached embedding values; 256 MiB
 def pad(
     token_ids: Sequence[Sequence[int] | NDArray[np.int64]], padding_id: int, width: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Pad token ids of N texts to ``width`` T, and return them (N, T) with their attention mask (N, T).
-
-    Args:
-        token_ids: Token ids of each text.
-        padding_id: Id of the padding token.
-        width: Number of tokens to pad to, at least the length of the longest text; None for the longest text.
-    """
+    """Return token ids and attention mask (N, T) of N texts, padded to T = ``width`` or to the longest text."""
     longest = max(len(ids) for ids in token_ids) if width is None else width
     input_ids = torch.full((len(token_ids), longest), padding_id)
     attention_mask = torch.zeros(len(token_ids), longest, dtype=torch.long)

@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
-from transformers import DynamicCache
 
 from fairlab.backbones.backbone import RAISE_LENGTH, TOKENS_PER_BATCH, Backbone, batches_by_tokens
 from fairlab.backbones.causal_lm import CausalLM
-from fairlab.backbones.continuations import next_logits
+from fairlab.backbones.continuations import continue_rows
 from fairlab.backbones.writers import END, LENGTH, Sampling, TextPrompt, Written
 from fairlab.checks.chat_templates import chat_text
 from fairlab.checks.progress import with_progress
@@ -95,30 +94,20 @@ class CausalWriter:
 
     def _batch(self, asked: Sequence[list[int]], prompts: Sequence[TextPrompt], sampling: Sampling) -> list[Written]:
         """Sample the texts for one batch of prompts."""
-        ends, longest = self._ends(), max(map(len, asked))
+        ends = self._ends()
         draws = [torch.Generator().manual_seed(sampling.seed_of(prompt)) for prompt in prompts]
         written: list[list[int]] = [[] for _ in asked]
         ended = [LENGTH] * len(asked)
-        rows = list(range(len(asked)))
-        cache = DynamicCache(config=self.backbone.model.config)
-        feed = torch.tensor([[self.scorer.start_id] * (longest - len(ids)) + ids for ids in asked])
-        mask = torch.tensor([[0] * (longest - len(ids)) + [1] * len(ids) for ids in asked])
-        while rows:
-            logits = next_logits(self.backbone, feed, mask, cache)
-            going = []
-            for place, row in enumerate(rows):
-                token = draw_token(logits[place], sampling, draws[row])
-                if token in ends:
-                    ended[row] = END
-                    continue
-                written[row].append(token)
-                if len(written[row]) < sampling.max_tokens:
-                    going.append(place)
-            if len(going) < len(rows):
-                cache.batch_select_indices(torch.tensor(going, dtype=torch.long, device=self.backbone.device))
-                rows, mask = [rows[place] for place in going], mask[going]
-            feed = torch.tensor([[written[row][-1]] for row in rows])
-            mask = torch.cat([mask, mask.new_ones(len(rows), 1)], dim=1)
+
+        def take(row: int, logits: Tensor) -> int | None:
+            token = draw_token(logits, sampling, draws[row])
+            if token in ends:
+                ended[row] = END
+                return None
+            written[row].append(token)
+            return token if len(written[row]) < sampling.max_tokens else None
+
+        continue_rows(self.backbone, asked, self.scorer.start_id, take)
         return [
             Written(self._text(ids, own), how, len(own)) for ids, own, how in zip(asked, written, ended, strict=True)
         ]
@@ -137,11 +126,6 @@ def draw_token(logits: Tensor, sampling: Sampling, draws: torch.Generator) -> in
     """Sample a token from logits (V,), or return the most likely token at temperature 0.
 
     If Gumbel noise is added, each token has the largest scaled logit with its softmax probability.
-
-    Args:
-        logits: Logits of the next token.
-        sampling: Temperature and top-p of the sampling.
-        draws: Random generator of the text.
     """
     if not sampling.temperature:
         return int(logits.argmax())

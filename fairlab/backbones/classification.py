@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,18 @@ class Encoded:
     token_ids: list[list[int]]
     segments: list[list[int]] | None
     cut: int
+
+    def batches(
+        self, budget: int, progress: str, device: torch.device
+    ) -> Iterator[tuple[list[int], dict[str, Tensor]]]:
+        """Yield batches of texts of one length: their positions, and the inputs of a model, on a device."""
+        lengths = [len(ids) for ids in self.token_ids]
+        for batch in with_progress(batches_of_one_length(lengths, budget), progress):
+            input_ids = torch.tensor([self.token_ids[row] for row in batch], device=device)
+            inputs = {"input_ids": input_ids, "attention_mask": torch.ones_like(input_ids)}
+            if self.segments is not None:
+                inputs["token_type_ids"] = torch.tensor([self.segments[row] for row in batch], device=device)
+            yield batch, inputs
 
 
 def encode(backbone: Backbone, pairs: Sequence[Pair]) -> Encoded:
@@ -161,13 +173,6 @@ class Classifier:
         self.cut += encoded.cut
         found = np.empty((len(pairs), len(self.order)), dtype=np.float32)
         with backbone.measuring():
-            for batch in with_progress(
-                batches_of_one_length([len(ids) for ids in encoded.token_ids], self.budget), progress
-            ):
-                input_ids = torch.tensor([encoded.token_ids[row] for row in batch], device=backbone.device)
-                segments = None
-                if encoded.segments is not None:
-                    segments = torch.tensor([encoded.segments[row] for row in batch], device=backbone.device)
-                values = outputs(model, input_ids, torch.ones_like(input_ids), segments)
-                found[batch] = values[:, self.order].cpu().numpy()
+            for batch, inputs in encoded.batches(self.budget, progress, backbone.device):
+                found[batch] = model(**inputs).logits.float()[:, self.order].cpu().numpy()
         return found

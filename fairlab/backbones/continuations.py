@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from inspect import signature
 
 import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from fairlab.backbones.backbone import (
-    RAISE_LENGTH,
-    TOKENS_PER_BATCH,
-    Backbone,
-    batches_by_tokens,
-    body,
-)
+from fairlab.backbones.backbone import RAISE_LENGTH, TOKENS_PER_BATCH, Backbone, batches_by_tokens, body
 from fairlab.backbones.causal_lm import CausalLM
 from fairlab.backbones.scoring import apply_head
 from fairlab.checks.progress import with_progress
@@ -70,28 +64,48 @@ def _write(scorer: CausalLM, prompts: Sequence[list[int]], characters: int) -> l
     given = [_decode(scorer, ids) for ids in prompts]
     texts = [""] * len(prompts)
     most = [len(ids) + min(4 * characters, backbone.max_length - len(ids)) for ids in prompts]
-    rows, written = list(range(len(prompts))), [list(ids) for ids in prompts]
+    written = [list(ids) for ids in prompts]
+
+    def take(row: int, logits: Tensor) -> int | None:
+        token = int(logits.argmax())
+        if token in ends:
+            return None
+        written[row].append(token)
+        # Decode context and continuation together: some tokenizers drop a space at the start of the decoded text.
+        texts[row] = _decode(scorer, written[row])[len(given[row]) :]
+        unfinished = len(texts[row].rstrip(UNFINISHED)) < characters and len(written[row]) < most[row]
+        return token if unfinished else None
+
+    continue_rows(backbone, prompts, scorer.start_id, take)
+    return [text[:characters] for text in texts]
+
+
+def continue_rows(
+    backbone: Backbone, prompts: Sequence[list[int]], padding_id: int, take: Callable[[int, Tensor], int | None]
+) -> None:
+    """Continue prompts token by token, with cached keys and values, until every text has ended.
+
+    Args:
+        backbone: Causal LM that continues the prompts.
+        prompts: Token ids of each prompt; shorter ones are padded at their start, with a mask.
+        padding_id: Token id of the padding.
+        take: Function that receives a prompt's position and the logits of its next token (V,), and returns the token to
+            continue with, or None if the text has ended.
+    """
+    longest = max(map(len, prompts))
+    rows = list(range(len(prompts)))
     cache = DynamicCache(config=backbone.model.config)
-    padding = [len(prompts[0]) - len(ids) for ids in prompts]
-    feed = torch.tensor([[scorer.start_id] * pad + ids for pad, ids in zip(padding, prompts, strict=True)])
-    mask = torch.tensor([[0] * pad + [1] * len(ids) for pad, ids in zip(padding, prompts, strict=True)])
+    feed = torch.tensor([[padding_id] * (longest - len(ids)) + ids for ids in prompts])
+    mask = torch.tensor([[0] * (longest - len(ids)) + [1] * len(ids) for ids in prompts])
     while rows:
-        going = []
-        for place, token in enumerate(next_logits(scorer.backbone, feed, mask, cache).argmax(dim=-1).tolist()):
-            row = rows[place]
-            if token in ends:
-                continue
-            written[row].append(token)
-            # Decode context and continuation together: some tokenizers drop a space at the start of the decoded text.
-            texts[row] = _decode(scorer, written[row])[len(given[row]) :]
-            if len(texts[row].rstrip(UNFINISHED)) < characters and len(written[row]) < most[row]:
-                going.append(place)
+        logits = next_logits(backbone, feed, mask, cache)
+        tokens = [take(row, of_row) for row, of_row in zip(rows, logits, strict=True)]
+        going = [place for place, token in enumerate(tokens) if token is not None]
         if len(going) < len(rows):
             cache.batch_select_indices(torch.tensor(going, dtype=torch.long, device=backbone.device))
             rows, mask = [rows[place] for place in going], mask[going]
-        feed = torch.tensor([[written[row][-1]] for row in rows])
+        feed = torch.tensor([[tokens[place]] for place in going])
         mask = torch.cat([mask, mask.new_ones(len(rows), 1)], dim=1)
-    return [text[:characters] for text in texts]
 
 
 def _decode(scorer: CausalLM, token_ids: list[int]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fairlab.backbones.memory import memory_available
 from fairlab.backbones.trust import loading
 from fairlab.checks.gguf_header import check_header
-from fairlab.types import FairlabError, need_extra
+from fairlab.types import FairlabError
 
 if TYPE_CHECKING:
     import torch
@@ -22,15 +22,6 @@ WORKING_BYTES = 8  # bytes per value of the tensor being read: its float32 value
 def is_gguf_file(path: Path) -> bool:
     """Return whether a path is a file with the suffix ``.gguf``."""
     return path.suffix.lower() == ".gguf" and path.is_file()
-
-
-def refuse_without_reader(gguf: str) -> None:
-    """Raise if the package that reads GGUF files is not installed.
-
-    Raises:
-        FairlabError: If the package is missing.
-    """
-    need_extra("gguf", f"reading {gguf}", "gguf")
 
 
 def refuse_other_files(file: Path) -> None:
@@ -56,11 +47,6 @@ def refuse_without_memory(name: str, config: PretrainedConfig, dtype: torch.dtyp
 
     The size of the file is not sufficient for this decision, because its weights have about 4 bits and are converted to
     ``dtype``. During the conversion, two copies of the largest weight are also in memory as float32.
-
-    Args:
-        name: Name of the model, for the message.
-        config: Configuration of the model, from which its parameters are counted.
-        dtype: Number format of the weights in memory.
 
     Raises:
         FairlabError: If the model needs more memory than is free.

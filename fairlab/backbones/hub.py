@@ -27,11 +27,6 @@ def hub_folder(name: str, revision: str | None, file: str) -> Path:
     fairlab's own cache is searched first, unless a revision is requested, and then the hub's cache. A model that is in
     neither cache is downloaded.
 
-    Args:
-        name: Name of the model on the hub.
-        revision: Revision on the hub, or None for the newest.
-        file: Name of the weights file.
-
     Raises:
         FairlabError: If the model is not available; the message lists the attempts and the models that run offline.
     """

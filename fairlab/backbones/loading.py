@@ -8,12 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from fairlab.backbones.gguf_file import (
-    no_bar_without_a_terminal,
-    refuse_other_files,
-    refuse_without_memory,
-    refuse_without_reader,
-)
+from fairlab.backbones.gguf_file import no_bar_without_a_terminal, refuse_other_files, refuse_without_memory
 from fairlab.backbones.hub import hub_folder
 from fairlab.backbones.model_classes import model_class, refuse_without_texts
 from fairlab.backbones.peft_folder import merge_peft_folder, refuse_other_base
@@ -23,7 +18,7 @@ from fairlab.backbones.trust import OLD_WEIGHTS, WEIGHTS, check_model_folder, is
 from fairlab.backbones.unread import unread_weights
 from fairlab.checks.foreign import read_object
 from fairlab.files import sha256
-from fairlab.types import FairlabError, Seed, missing_extra
+from fairlab.types import FairlabError, Seed, missing_extra, need_extra
 
 if TYPE_CHECKING:
     import torch
@@ -105,8 +100,7 @@ def load_backbone(
     from fairlab.backbones.attention import set_attention
 
     disable_progress_bar()
-    if weights_sha256:
-        _refuse_other_weights(name, folder, gguf, weights_sha256, package)
+    refuse_other_weights(name, folder, weights_sha256, package, gguf)
     with loading(f"the configuration of {name}"):
         config = AutoConfig.from_pretrained(folder, gguf_file=gguf, trust_remote_code=False)
     refuse_without_texts(config, name)
@@ -150,8 +144,11 @@ def _refuse_unsuitable(name: str, folder: Path, pooling: str, gguf: str | None, 
         refuse_other_base(Path(peft), name)
 
 
-def _refuse_other_weights(name: str, folder: Path, gguf: str | None, expected: str, package: str | None) -> None:
-    if (found := sha256(*held_weights(folder, gguf))) != expected:
+def refuse_other_weights(
+    name: str, folder: Path, expected: str | None, package: str | None, gguf: str | None = None
+) -> None:
+    """Raise if the SHA-256 of a folder's weights is not the expected one; None accepts any weights."""
+    if expected and (found := sha256(*held_weights(folder, gguf))) != expected:
         raise FairlabError(
             f"the weights of {name} in {folder} have SHA-256 {found}, not {expected}; reinstall the package "
             f"{package or name}"
@@ -349,7 +346,7 @@ def find_weights(
             that run offline.
     """
     if gguf is not None:
-        refuse_without_reader(gguf)
+        need_extra("gguf", f"reading {gguf}", "gguf")
     file = gguf or WEIGHTS
     if package is not None:
         found = importlib.util.find_spec(package)

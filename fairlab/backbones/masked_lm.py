@@ -139,13 +139,9 @@ class MaskedLM:
         return token_ids
 
     def log_probabilities(self, queries: Sequence[MaskQuery], *, progress: str = "") -> NDArray[np.float64]:
-        """Return the log-probability of each query's target, (N,), in input order.
+        """Return the log-probability of the target of each of N queries, (N,), in input order.
 
         Queries about the same ``token_ids`` share one forward pass; queries about the same position share one softmax.
-
-        Args:
-            queries: Any number of masked positions, each with the token to score.
-            progress: Title of a progress bar, shown on a terminal only.
 
         Raises:
             FairlabError: If a query is longer than the backbone's ``max_length``.

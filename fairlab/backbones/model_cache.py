@@ -45,11 +45,7 @@ def cache_folder() -> Path:
 
 
 def cached_folder(hub: str) -> Path:
-    """Return the folder of a model in the cache, whether or not it exists.
-
-    Args:
-        hub: Name of the model on the hub.
-    """
+    """Return the folder of a model in the cache, whether or not it exists."""
     return cache_folder() / hub.replace("/", "--")
 
 
@@ -57,9 +53,6 @@ def cached_model(hub: str) -> CachedModel | None:
     """Return a model in the cache, or None if it is missing or one of its files has another size.
 
     Hashes are compared only when the weights are loaded.
-
-    Args:
-        hub: Name of the model on the hub.
 
     Raises:
         FairlabError: If the manifest cannot be read.

@@ -19,13 +19,7 @@ ENCODER_HALF = "EncoderModel"  # of T5 and similar models, saved without the dec
 
 
 def model_class(config: PretrainedConfig, folder: Path, gguf: str | None) -> type[_BaseAutoModelClass]:
-    """Return transformers' class that loads all language-model heads of a checkpoint, or its classifier.
-
-    Args:
-        config: Configuration of the checkpoint.
-        folder: Folder that holds the checkpoint's weights.
-        gguf: Name of the GGUF file with the weights, or None for safetensors or a file of ``torch.save``.
-    """
+    """Return transformers' class that loads all language-model heads of a checkpoint, or its classifier."""
     from transformers import (
         AutoModel,
         AutoModelForCausalLM,

@@ -26,9 +26,6 @@ def calling(name: str) -> Iterator[None]:
     """Convert any error that an object's code raises within the context to a one-sentence error.
 
     The original error is kept as the cause.
-
-    Args:
-        name: Name of the object in the message.
     """
     try:
         yield
@@ -112,12 +109,8 @@ class ModelObject:
     def embed(self, texts: Sequence[str], *, budget: int = 0, progress: str = "") -> Tensor:
         """Return the embeddings (N, D) of texts, in input order.
 
-        The embeddings are float32, on the CPU, and each distinct text is embedded once.
-
-        Args:
-            texts: Any number of texts.
-            budget: Unused; the object forms its own batches.
-            progress: Unused.
+        The embeddings are float32, on the CPU, and each distinct text is embedded once. ``budget`` and ``progress`` are
+        unused, because the object forms its own batches.
 
         Raises:
             CannotScore: If the object does not return one finite vector per text, all of one length.
@@ -185,35 +178,15 @@ class ModelObject:
         """Return a context that has no effect, because the object embeds a text again in each call."""
         return nullcontext()
 
-    @property
-    def model(self) -> NoReturn:
+    def _refuse(self) -> NoReturn:
         """Raise an error, because the object has no weights to train.
 
         Raises:
             CannotScore: Always.
         """
-        self._refuse()
-
-    @property
-    def tokenizer(self) -> NoReturn:
-        """Raise an error, as :attr:`model` does.
-
-        Raises:
-            CannotScore: Always.
-        """
-        self._refuse()
-
-    @property
-    def max_length(self) -> NoReturn:
-        """Raise an error, as :attr:`model` does.
-
-        Raises:
-            CannotScore: Always.
-        """
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
         raise CannotScore(f"{self.name} has no weights, which are needed here; give (model, tokenizer)")
+
+    model = tokenizer = max_length = property(_refuse)
 
 
 def _as_array(found: Any) -> NDArray[Any]:

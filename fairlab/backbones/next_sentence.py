@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from fairlab.backbones.backbone import TOKENS_PER_BATCH, Backbone
-from fairlab.backbones.scoring import batches_of_one_length
-from fairlab.checks.progress import with_progress
+from fairlab.backbones.classification import encode
 from fairlab.types import CannotScore
 
 FOLLOWS = 0  # class isNext of BERT's next-sentence prediction (Devlin et al. 2019)
@@ -44,29 +42,18 @@ class NextSentence:
     def probabilities(self, pairs: Sequence[tuple[str, str]], *, progress: str = "") -> NDArray[np.float64]:
         """Return the probability that the second text of each pair follows the first, (N,), in [0, 1].
 
-        Args:
-            pairs: Any number of pairs of texts; each distinct pair is scored once.
-            progress: Title of a progress bar, shown on a terminal only.
+        Each distinct pair is scored once.
         """
         if not pairs:
             return np.empty(0)
         backbone = self.backbone
         distinct = list(dict.fromkeys(pairs))
-        first, second = map(list, zip(*distinct, strict=True))
-        encoded = backbone.tokenizer(
-            first, second, truncation=True, max_length=backbone.max_length, return_token_type_ids=True
-        )
-        token_ids, segments = encoded["input_ids"], encoded["token_type_ids"]
-        self.cut += sum(backbone.is_cut(token_ids, first, second))
+        encoded = encode(backbone, distinct)
+        self.cut += encoded.cut
         found = np.empty(len(distinct))
         with backbone.measuring():
-            for batch in with_progress(batches_of_one_length([len(ids) for ids in token_ids], self.budget), progress):
-                input_ids = torch.tensor([token_ids[row] for row in batch], device=backbone.device)
-                pooled = backbone.transformer(
-                    input_ids=input_ids,
-                    attention_mask=torch.ones_like(input_ids),
-                    token_type_ids=torch.tensor([segments[row] for row in batch], device=backbone.device),
-                ).pooler_output
+            for batch, inputs in encoded.batches(self.budget, progress, backbone.device):
+                pooled = backbone.transformer(**inputs).pooler_output
                 found[batch] = self.head(pooled).float().softmax(-1)[:, FOLLOWS].cpu().numpy()
         row = {pair: position for position, pair in enumerate(distinct)}
         return found[[row[pair] for pair in pairs]]

@@ -12,11 +12,10 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from fairlab.backbones.loading import DTYPES, find_weights, held_weights
+from fairlab.backbones.loading import DTYPES, find_weights, held_weights, refuse_other_weights
 from fairlab.backbones.tokenizers import LONGEST, load_tokenizer, readable_length
 from fairlab.backbones.trust import is_safe, loading
 from fairlab.distributed import device
-from fairlab.files import sha256
 from fairlab.types import FairlabError, need_extra
 
 if TYPE_CHECKING:
@@ -54,7 +53,6 @@ def load_in_4_bits(
     revision: str | None = None,
     dtype: str = "bfloat16",
     package: str | None = None,
-    gguf: str | None = None,
     weights_sha256: str | None = None,
     **others: Any,
 ) -> Backbone:
@@ -73,8 +71,7 @@ def load_in_4_bits(
 
     from fairlab.backbones.backbone import Backbone
 
-    settings = others | {"gguf": gguf}
-    if given := [key for key in NOT_IN_4_BITS if settings.get(key) is not None]:
+    if given := [key for key in NOT_IN_4_BITS if others.get(key) is not None]:
         raise FairlabError(f"backbone.{given[0]} cannot be loaded in 4 bits; use load_backbone, or leave it out")
     if pooling not in ("cls", "mean") or dtype not in DTYPES:
         raise FairlabError(
@@ -82,8 +79,7 @@ def load_in_4_bits(
             f"{dtype}"
         )
     folder = find_weights(name, revision=revision, package=package)
-    if weights_sha256 and (digest := sha256(*held_weights(folder))) != weights_sha256:
-        raise FairlabError(f"the weights of {name} in {folder} have SHA-256 {digest}, not {weights_sha256}")
+    refuse_other_weights(name, folder, weights_sha256, package)
     disable_progress_bar()
     number = getattr(torch, dtype)
     how = BitsAndBytesConfig(
@@ -130,7 +126,7 @@ def quantize(model: PreTrainedModel) -> None:
         small.weight = bitsandbytes.nn.Params4bit(weight, requires_grad=False, quant_type=KIND)
         if layer.bias is not None:
             small.bias = nn.Parameter(layer.bias.detach().cpu(), requires_grad=False)
-        _replace_layer(model, name, small.to(device))
+        model.base_model.set_submodule(name, small.to(device))
     vars(model.base_model)["is_loaded_in_4bit"] = True
 
 
@@ -144,14 +140,9 @@ def dequantize(model: PreTrainedModel) -> None:
         layer = nn.Linear(weight.shape[1], weight.shape[0], bias=small.bias is not None, device="meta")
         layer.weight = nn.Parameter(weight)
         layer.bias = small.bias
-        _replace_layer(model, name, layer)
+        model.base_model.set_submodule(name, layer)
     vars(model.base_model).pop("is_loaded_in_4bit", None)
 
 
 def _layers(model: PreTrainedModel, kind: type[nn.Module]) -> dict[str, Any]:
     return {name: module for name, module in model.base_model.named_modules() if isinstance(module, kind)}
-
-
-def _replace_layer(model: PreTrainedModel, name: str, layer: nn.Module) -> None:
-    parent, _, child = name.rpartition(".")
-    setattr(model.base_model.get_submodule(parent), child, layer)

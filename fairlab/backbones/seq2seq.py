@@ -13,9 +13,8 @@ from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer, BartConfig, BartForConditionalGeneration, PreTrainedTokenizerBase
 
 from fairlab.backbones.backbone import Backbone
-from fairlab.backbones.loading import find_weights, held_weights
+from fairlab.backbones.loading import find_weights, held_weights, refuse_other_weights
 from fairlab.backbones.trust import is_safe
-from fairlab.files import sha256
 from fairlab.types import FairlabError
 
 HEAD = 64  # dimensions of an attention head
@@ -64,8 +63,7 @@ def new_seq2seq(
             f"backbone.layers must be at least 1 and backbone.max_length in 4..{LONGEST}: {layers}, {max_length}"
         )
     folder = find_weights(name, package=package)
-    if weights_sha256 and (found := sha256(*held_weights(folder))) != weights_sha256:
-        raise FairlabError(f"the weights of {name} have SHA-256 {found}, not {weights_sha256}; reinstall {package}")
+    refuse_other_weights(name, folder, weights_sha256, package)
     tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     tokenizer.model_max_length = max_length
     encoder = AutoModel.from_pretrained(folder, use_safetensors=is_safe(held_weights(folder)), trust_remote_code=False)

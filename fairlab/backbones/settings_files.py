@@ -11,11 +11,7 @@ MODULES = "[0-9]*_*"  # folders of sentence-transformers' modules
 
 
 def settings_sha256(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of configuration, tokenizer and module files, by file name in the model's folder.
-
-    Args:
-        folder: Folder of the model; its weights are not included.
-    """
+    """Return the SHA-256 of configuration, tokenizer and module files, by file name in the model's folder."""
     places = [*folder.glob("*"), *folder.glob(f"{MODULES}/*")]
     files = sorted(place for place in places if place.suffix in DECIDING and place.is_file())
     return {str(file.relative_to(folder)): sha256(file) for file in files}

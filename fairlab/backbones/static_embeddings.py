@@ -12,10 +12,7 @@ from fairlab.files import sha256
 
 
 def load_static(name: str) -> ModelObject:
-    """Load static embeddings as a model object, which can be measured but not trained.
-
-    Args:
-        name: Folder, or hub name.
+    """Load static embeddings from a folder or the hub as a model object, which can be measured but not trained.
 
     Raises:
         FairlabError: If the folder is damaged, or holds a module that is not permitted.

@@ -34,11 +34,6 @@ def load_tokenizer(folder: Path, name: str, gguf: str | None = None) -> PreTrain
     BERT's tokenizer converts to lower case by default. BioBERT, SciBERT and others with capitals in their vocabulary
     are published without the file that disables this.
 
-    Args:
-        folder: Folder of the model.
-        name: Name of the model in messages.
-        gguf: Name of the GGUF file that holds the tokenizer.
-
     Raises:
         FairlabError: If there is no tokenizer, or it is damaged.
     """
@@ -136,14 +131,7 @@ def readable_length(
     name: str,
     longest: int = LONGEST,
 ) -> int:
-    """Return the maximum number of tokens per text for a model.
-
-    Args:
-        model: Model that reads the tokens.
-        tokenizer: Tokenizer of the model, which may set a limit of its own.
-        max_length: Requested number, or None for the model's own limit, at most ``longest``.
-        name: Name of the model in messages.
-        longest: Upper limit if ``max_length`` is None.
+    """Return the maximum number of tokens per text: ``max_length``, or the model's own limit up to ``longest`` if None.
 
     Raises:
         FairlabError: If the model cannot read ``max_length`` tokens.

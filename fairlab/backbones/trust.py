@@ -49,10 +49,8 @@ READING = {"max_seq_length", "do_lower_case", "transformer_task", "modality_conf
 EMBEDDING = {"method": "forward", "method_output_name": "last_hidden_state"}
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 OLD_WEIGHTS, OLD_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"  # from torch.save; read as numbers only
-BACKENDS = {
-    ".onnx": "onnx",
-    "openvino_model.xml": "openvino",
-}  # file name endings, and the backends' names in sentence-transformers
+# file name endings, and the backends' names in sentence-transformers
+BACKENDS = {".onnx": "onnx", "openvino_model.xml": "openvino"}
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
 # Attention and expert implementations in transformers; a hub name here would download code.
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flex_attention")

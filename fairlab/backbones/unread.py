@@ -17,10 +17,6 @@ def unread_weights(model: PreTrainedModel, unexpected: Iterable[str]) -> tuple[s
     """Return the names of weights that belong in a model's layers but are not used by them.
 
     The result does not include heads that a body omits, or buffers of older files.
-
-    Args:
-        model: Model as loaded.
-        unexpected: Names of all weights in the file that were not loaded.
     """
     prefix = f"{model.base_model_prefix}."
     layers = {match[1] for name, _ in model.base_model.named_parameters() if (match := OF_LAYER.match(name))}

@@ -34,13 +34,7 @@ class AbusiveReference:
     categories: list[str]
 
     def sample(self, entries: int | None, seed: int) -> AbusiveReference:
-        """Return a random sample of the texts, in their original order.
-
-        Args:
-            entries: Number of texts to draw without replacement. If it is None, or if there are no more texts, all are
-                returned.
-            seed: Random seed.
-        """
+        """Return a random sample of the texts, in their original order; all if ``entries`` is None or not smaller."""
         if entries is None or entries >= len(self.texts):
             return self
         chosen = sorted(random.Random(seed).sample(range(len(self.texts)), entries))

@@ -14,12 +14,7 @@ class Batch:
     """Base class of batches of training items: a dataclass of tensors and their metadata."""
 
     def to(self, device: torch.device, non_blocking: bool = True) -> Self:
-        """Return the batch with its tensors moved to a device.
-
-        Args:
-            device: Device to move to.
-            non_blocking: Whether to copy from pinned memory asynchronously.
-        """
+        """Return the batch with its tensors moved to a device, asynchronously from pinned memory by default."""
         return self._with(lambda tensor: tensor.to(device, non_blocking=non_blocking))
 
     def pin_memory(self) -> Self:

@@ -21,11 +21,7 @@ AHEAD = 2  # number of batches that the background thread prefetches
 
 
 def batches_done(trainer: lightning.Trainer | None) -> int:
-    """Return the number of training batches used so far, including batches before an interruption.
-
-    Returns:
-        Number of batches, which is 0 without a trainer.
-    """
+    """Return the number of training batches used so far, also before an interruption; 0 without a trainer."""
     return int(trainer.fit_loop.epoch_loop.batch_progress.current.ready) if trainer else 0
 
 

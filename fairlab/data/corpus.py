@@ -14,7 +14,7 @@ from fairlab.data.applying import texts_of_augmentation
 from fairlab.data.batch import Batch
 from fairlab.data.batch_stream import Streamed
 from fairlab.data.reads import facts_of_files
-from fairlab.data.text import SENTENCE_END, SHORTEST, held_out, join_sentences, read
+from fairlab.data.text import SENTENCE_END, SHORTEST, cut_sentences, held_out, read
 from fairlab.distributed import own_share
 from fairlab.protocols import TextAugmentation
 from fairlab.text.fingerprints import Fingerprints
@@ -115,7 +115,8 @@ class Corpus(Streamed):
     def _add(self, split: str, paragraph: str, windows: Sequence[int]) -> None:
         sentences = SENTENCE_END.split(paragraph)
         lengths = [len(ids) - 2 for ids in self.encoder.tokenizer(sentences)["input_ids"]]
-        cuts = list(dict.fromkeys(text for window in windows for text in join_sentences(sentences, lengths, window)))
+        cut = (some for window in windows for some in cut_sentences(sentences, lengths, window))
+        cuts = list(dict.fromkeys(" ".join(some) for some in cut))
         if self.augmentation is not None:
             cuts = [made for text in cuts for made in texts_of_augmentation(self.augmentation, text)]
         for text, ids in zip(cuts, self.encoder.tokenize(cuts) if cuts else [], strict=True):

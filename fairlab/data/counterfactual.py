@@ -126,11 +126,7 @@ class CounterfactualData(Streamed):
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """Return ``data.input``, the source of the texts from which an augmentation makes the groups.
-
-        Returns:
-            Source, or None if it is not set.
-        """
+        """Return ``data.input``, the source of the texts from which an augmentation makes the groups, or None."""
         return settings["input"]
 
     @property

@@ -247,13 +247,7 @@ class Entries(Streamed):
 
 
 def taken_kinds(made_of: Mapping[str, Origin], kinds: Sequence[str] | None, limit: int | None, seed: int) -> list[str]:
-    """Return the derived entries of the given kinds, or a balanced subsample of ``limit`` of them.
-
-    Args:
-        made_of: Derived entries with their origins.
-        kinds: Kinds of entries to return; None for all.
-        limit: Number of entries to return; None for all.
-        seed: Seed of the subsample.
+    """Return the derived entries of the given kinds (None for all), or a balanced subsample of ``limit`` of them.
 
     Raises:
         FairlabError: There is no entry of the given kinds.

@@ -114,11 +114,6 @@ def read_groups(path: str) -> list[Group]:
 def groups_alike(groups: Sequence[Group], path: str, setting: str) -> list[Group]:
     """Read further training groups, which must have the same attributes as the given training groups.
 
-    Args:
-        groups: Training groups.
-        path: Path of the further groups, as for ``data.path``.
-        setting: Name of the setting that gives the path, for error messages.
-
     Raises:
         FairlabError: The attributes differ, or there are no groups to train on.
     """

@@ -152,11 +152,7 @@ class LabelledTexts(Streamed):
 
     @classmethod
     def rows_to_augment(cls, settings: Mapping[str, Any]) -> str | None:
-        """Return the source of the task's training examples for ``fairlab.augment``: ``task:NAME:train``.
-
-        Returns:
-            Source, or None if ``path`` is set.
-        """
+        """Return the source of the task's training examples, ``task:NAME:train``, or None if ``path`` is set."""
         return f"{TASK}{settings['task']}:train" if settings["path"] is None else None
 
     @property
@@ -336,8 +332,7 @@ def pairs(examples: Sequence[Example]) -> list[tuple[str, str | None]]:
 def padded(encoded: Encoded, rows: Sequence[int], padding_id: int) -> tuple[Tensor, Tensor, Tensor | None]:
     """Return token ids, attention mask and segments of rows, padded to the longest row.
 
-    Returns:
-        Three tensors. Segments are 0 at padding, and None if the model has no segments.
+    Segments are 0 at padding, and None if the model has no segments.
     """
     input_ids, attention_mask = pad([encoded.token_ids[row] for row in rows], padding_id)
     if encoded.segments is None:

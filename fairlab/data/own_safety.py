@@ -39,14 +39,10 @@ class TableColumns:
 
 
 def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[SafetyText]:
-    """Yield the labelled texts of a table.
+    """Yield the labelled texts of a table in any supported format, a saved dataset or an output of ``fairlab.augment``.
 
     An empty cell means that the harm was not annotated. A harm is named after its column, in lower case without
     accents, and with underscores instead of other characters.
-
-    Args:
-        file: Table in any supported format, saved dataset, or output folder of ``fairlab.augment``.
-        columns: Columns of the table; None for the default names.
 
     Raises:
         DataUnavailable: The file does not exist.
@@ -134,11 +130,7 @@ def _check_subgroup(file: Path, rows: Sequence[Mapping[str, Any]], columns: Tabl
 
 
 def _harms(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns) -> dict[str, str] | None:
-    """Return the column of each harm, keyed by the harm's name.
-
-    Returns:
-        Columns, or None if the rows have an object of labels instead.
-    """
+    """Return the column of each harm by the harm's name, or None if the rows have an object of labels instead."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     if columns.labels is not None:
         if missing := [name for name in columns.labels if name not in names]:

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
-from transformers import PreTrainedTokenizerBase
 
 from fairlab.backbones.backbone import Backbone
 from fairlab.data.batch_stream import Loading, batches_done
@@ -134,8 +133,8 @@ class PackedText(Loading):
             "twin": twin,
             "field": field,
             "original": original,
+            "limit_characters": limit_characters,
         }
-        decides |= {"limit_characters": limit_characters}
         if separators:  # a separate key, so that text prepared without separators keeps its folder
             decides["separators"] = True
         self._prepare(decides, prepared, num_proc)
@@ -150,7 +149,8 @@ class PackedText(Loading):
         """Open the prepared text, and prepare it first if needed."""
         tokenizer = self.encoder.tokenizer
         described = augmentation_facts(self.augmentation)
-        made_of = {"format": FORMAT, **tokenizer_facts(tokenizer), **described, **decides}
+        identified = {"tokenizer": tokenizer_sha256(tokenizer), "vocabulary": len(tokenizer)}
+        made_of = {"format": FORMAT, **identified, **described, **decides}
         if made_of["augmentation"] == UNKNOWN:
             prepared = None
         self._private = None if prepared else tempfile.TemporaryDirectory()
@@ -279,11 +279,6 @@ def prepared_folder(root: Path, made_of: Mapping[str, Any], sources: Sequence[Pa
         return root
     content = json.dumps([made_of, [str(file.resolve()) for file in sources]], sort_keys=True)
     return root / f"{sources[0].stem}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
-
-
-def tokenizer_facts(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
-    """Return the facts that identify a tokenizer."""
-    return {"tokenizer": tokenizer_sha256(tokenizer), "vocabulary": len(tokenizer)}
 
 
 def augmentation_facts(augmentation: TextAugmentation | None) -> dict[str, Any]:

@@ -115,7 +115,8 @@ def silver_pairs(
         if limit is not None and len(pairs) >= limit:
             break
         some = kept[start : start + AT_ONCE]
-        listed = [view for view in map(read_cased, some) if _may_change(view.text, rewriters.values())]
+        finders = [rewriter.finder for rewriter in rewriters.values()]
+        listed = [view for view in map(read_cased, some) if any(one.may_change(view.text) for one in finders)]
         docs = list(parse_views(listed))
         for axis, rewriter in rewriters.items():
             made, refused = _silver(listed, docs, axis, rewriter, seed)
@@ -124,10 +125,6 @@ def silver_pairs(
     if left_out:
         warnings.warn(f"{left_out} texts give no pair on an axis because {UNALIGNED} in them", stacklevel=2)
     return pairs
-
-
-def _may_change(text: str, rewriters: Iterable[RuleRewriter]) -> bool:
-    return any(one.finder.may_change(text) for one in rewriters)
 
 
 def _silver(
@@ -164,10 +161,7 @@ def _silver(
 def find_pairs(
     path: str | None, paths: Sequence[str] | None, axes: Sequence[str], seed: int, limit: int | None = None
 ) -> tuple[list[PerturbationPair], dict[str, str]]:
-    """Read pairs from a file or a hub dataset, or make about ``limit`` silver pairs from plain text.
-
-    Returns:
-        Pairs, and the SHA-256 of each file.
+    """Read pairs, or make about ``limit`` silver pairs from plain text, and return them with the SHA-256 of each file.
 
     Raises:
         FairlabError: There are no pairs.

@@ -142,11 +142,6 @@ def file_entry(file: Path) -> dict[str, Any]:
 def open_prepared(folder: Path, made_of: Mapping[str, Any], sources: Sequence[Path]) -> Prepared:
     """Load the manifest of a folder, and check that it matches the request and that all files are unchanged.
 
-    Args:
-        folder: Folder of the prepared text.
-        made_of: Settings that the shards must have been made with.
-        sources: Current source files.
-
     Raises:
         DataUnavailable: A shard is missing.
         FairlabError: The manifest is damaged or has other settings or sources, or a source or a shard has changed.

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, TypedDict
@@ -22,7 +23,7 @@ from fairlab.data.stream.formats import PROBED, TABLES, BadRow
 from fairlab.data.stream.manifest import data_files
 from fairlab.data.stream.parts import FinishedPart, changed_facts
 from fairlab.data.stream.rows import read_rows
-from fairlab.data.stream.shards import NAMED, drawn_ahead, end_with_parent, process_pool
+from fairlab.data.stream.shards import NAMED, drawn_ahead, process_pool
 from fairlab.data.text import SENTENCE_END, cut_sentences, held_out
 from fairlab.data.word_tokens import WordTokens
 from fairlab.files import check_folder, no_space_is_one_sentence, remove_unfinished, replaced_when_written, write_whole
@@ -252,10 +253,6 @@ def prepare(
 def begin(folder: Path, facts: dict[str, Any]) -> None:
     """Create the folder of a preparation, or keep the folder of an interrupted preparation with the same settings.
 
-    Args:
-        folder: Folder to prepare text in.
-        facts: Settings and sources that determine the shards.
-
     Raises:
         FairlabError: The folder is a link, or links lead out of it.
     """
@@ -281,7 +278,8 @@ def _make(
     manifest = Prepared(made_of, [file_entry(file) for file in sources], own.dtype)
     seen = Fingerprints()
     parts = text_parts(sources, made_of["field"], made_of["original"], made_of["limit_characters"])
-    for found, some in _here(parts, own) if num_proc == 1 else _in_processes(parts, own, num_proc):
+    made = map(own.make, parts) if num_proc == 1 else _in_processes(parts, partial(maker, folder), num_proc)
+    for found, some in made:
         manifest.shards.append(found["files"])
         manifest.original_tokens += found["original_tokens"]
         for name in manifest.counts:
@@ -293,29 +291,15 @@ def _make(
     manifest.write(folder)
 
 
-def _here(parts: Iterable[TextPart], maker: PartMaker) -> Iterator[Made]:
-    yield from map(maker.make, parts)
-
-
-_maker: PartMaker | None = None  # set in a worker process
-
-
-def _start_worker(maker: PartMaker) -> None:
-    global _maker
-    end_with_parent()
-    _maker = maker
-
-
-def _work(part: TextPart) -> Made:
-    assert _maker is not None
-    return _maker.make(part)
-
-
-def _in_processes(parts: Iterable[TextPart], maker: PartMaker, num_proc: int) -> Iterator[Made]:
+def _in_processes(parts: Iterable[TextPart], build: Callable[[], PartMaker], num_proc: int) -> Iterator[Made]:
     """Yield the result for each part in order, with a bounded number of parts in memory."""
-    with process_pool(num_proc, _start_worker, maker) as pool:
-        for future in drawn_ahead((pool.submit(_work, part) for part in parts), num_proc):
+    with process_pool(num_proc, build) as submit:
+        for future in drawn_ahead((submit(_make_part, part) for part in parts), num_proc):
             yield future.result()
+
+
+def _make_part(part: TextPart, maker: PartMaker) -> Made:
+    return maker.make(part)
 
 
 def text_parts(sources: Sequence[Path], field: str, original: str, limit: int | None) -> Iterator[TextPart]:

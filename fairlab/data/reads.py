@@ -43,11 +43,6 @@ def portable_name(path: Path) -> str:
 
 
 def facts_of_files(path: str, hashes: Mapping[str, str]) -> dict[str, Any]:
-    """Return the facts about the files of a run's data: its path, one hash of all files, and the hash of each file.
-
-    Args:
-        path: Path or paths of the data, as given.
-        hashes: SHA-256 of each file, by name.
-    """
+    """Return the facts about the files of a run's data: its path, one hash of all files, and the hash of each file."""
     together = hashlib.sha256("".join(hashes.values()).encode()).hexdigest()
     return {"path": path, "sha256": together, "files": dict(hashes)}

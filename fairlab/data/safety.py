@@ -20,7 +20,6 @@ from fairlab.checks.escapes import print_escaped
 from fairlab.data.near_copies import set_groups
 from fairlab.data.own_safety import TableColumns
 from fairlab.data.safety_readers import READERS, read_safety
-from fairlab.data.safety_readers import _csv as _csv  # other code imports it from this module
 from fairlab.data.safety_texts import HARMS, SafetyText
 from fairlab.protocols import SubgroupAugmentation, TrainingData
 from fairlab.rewriting.identities import SUBGROUPS, Identities, identity_lexicons
@@ -107,10 +106,7 @@ class SafetyData(TrainingData):
         """Return the fold of every text (N,), with -1 for texts that are always used for training.
 
         Counterfactual sets that contain near-duplicates of each other form a group, which is kept in one fold. Groups
-        are assigned in random order, each to the fold with the fewest sets so far.
-
-        Args:
-            repeat: Number of the division, which determines the random order.
+        are assigned in an order that depends on ``repeat``, each to the fold with the fewest sets so far.
         """
         sizes = Counter(self.groups.values())
         order = sorted(sizes)
@@ -157,11 +153,6 @@ def about_whom(
     seeds: Sequence[SafetyText], subgroups: Mapping[str, Sequence[str]], identities: Sequence[str]
 ) -> list[SafetyText]:
     """Return the texts with their subgroups or, if no text has a subgroup, with the subgroups that they mention.
-
-    Args:
-        seeds: Texts to find subgroups for.
-        subgroups: Known subgroups by identity category.
-        identities: Names of the lexicons that list the known subgroups.
 
     Raises:
         FairlabError: A text has a subgroup that no lexicon lists.

@@ -8,10 +8,6 @@ STRIDE = 1_000_003  # a prime; neighbouring run seeds share a derived seed only 
 def seed_of(seed: int, number: int) -> int:
     """Return the seed of an epoch or a step, so that a resumed run draws the same values as an uninterrupted one.
 
-    Args:
-        seed: Seed of the run.
-        number: Number of the epoch or the step, from 0.
-
     Example:
         >>> seed_of(42, 0), seed_of(42, 7)
         (42000126, 42000133)

@@ -77,19 +77,14 @@ def paragraphs(text: str) -> list[str]:
     return [block for block in flat if block]
 
 
-def join_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int) -> list[str]:
-    """Join consecutive sentences up to ``window`` tokens. A sentence that is longer is a separate text.
+def cut_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int) -> list[list[str]]:
+    """Divide sentences into texts of consecutive sentences. A sentence that is longer than ``window`` is a text.
 
     Args:
         sentences: Sentences in order.
         lengths: Number of tokens of each sentence.
         window: Maximum number of tokens of a text.
     """
-    return [" ".join(cut) for cut in cut_sentences(sentences, lengths, window)]
-
-
-def cut_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int) -> list[list[str]]:
-    """Return the sentences of each text that :func:`join_sentences` would form."""
     cuts: list[list[str]] = []
     room = -1  # below every length, so that the first sentence begins a text
     for sentence, length in zip(sentences, lengths, strict=True):
@@ -102,10 +97,5 @@ def cut_sentences(sentences: Sequence[str], lengths: Sequence[int], window: int)
 
 
 def held_out(key: str, share: float) -> bool:
-    """Return whether a paragraph is held out, which depends only on a hash of its key.
-
-    Args:
-        key: Key of the paragraph.
-        share: Fraction of the keys that are held out.
-    """
+    """Return whether a paragraph is in the held-out ``share``, which depends only on a hash of its key."""
     return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8]) < share * 2**64

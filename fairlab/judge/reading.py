@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from fairlab.files import check_folder
+from fairlab.files import check_folder, run_folders
 from fairlab.judge import formats
 from fairlab.judge.formats import item_tables
 from fairlab.judge.opening import beginning
@@ -19,6 +19,8 @@ MOST_FILES = 20_000  # maximum number of files below a folder
 PACKED = (".zip", ".gz", ".xz", ".bz2", ".zst", ".tar", ".tgz", ".7z")
 SPREADSHEETS = (".xlsx", ".xls", ".ods")
 TABLES = (".csv", ".tsv", ".parquet", ".jsonl")
+LOGS = (".json", ".eval")
+MOST_NAMED = 5  # maximum number of files that a message names
 
 
 def readers() -> list[ModuleType]:
@@ -36,6 +38,9 @@ def read_tool_runs(place: str | Path) -> list[ToolRun]:
     if runs := find_tool_runs(place):
         return runs
     path, columns = Path(place), " and ".join(item_tables.COLUMNS)
+    if path.is_dir() and (own := run_folders(path)):
+        named = " ".join(map(str, own[:MOST_NAMED]))
+        raise FairlabError(f"{place} holds runs of fairlab ({len(own)}); give the folders of some, such as {named}")
     if packed := [file for file in ([path] if path.is_file() else _files(path)) if file.suffix in PACKED]:
         raise FairlabError(f"{packed[0]} is compressed; unpack it, and give the files in it")
     if path.suffix in SPREADSHEETS:
@@ -62,6 +67,44 @@ def find_tool_runs(place: str | Path) -> list[ToolRun]:
     if path.is_dir():
         check_folder(path)
     return [_read(file, reader) for file, reader in _recognised_files(path)]
+
+
+def unread_files(folder: str | Path) -> list[str]:
+    """Return the files of a folder that look like results but that no reader recognises, each with the reason.
+
+    Runs of fairlab are listed by their folders.
+
+    The result is empty for a single file, which :func:`read_tool_runs` reads or refuses.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        return []
+    own = run_folders(path)
+    found = [f"{run} (a run of fairlab; compare it by its own folder)" for run in own]
+    for file in _files(path):
+        reason = "" if any(file.is_relative_to(run) for run in own) else _unread_reason(file)
+        if reason and not any(one.recognises(file) for one in readers()):
+            found.append(f"{file} ({reason})")
+    return found
+
+
+def _unread_reason(file: Path) -> str:
+    """Return the reason why a file is not read, if it may hold results: those of a table or of a packed file."""
+    if file.suffix in PACKED:
+        return "compressed; unpack it"
+    if file.suffix in SPREADSHEETS:
+        return "a spreadsheet; save it as .csv"
+    if file.suffix in (*TABLES, *LOGS) and not file.stat().st_size:
+        return "empty"
+    if file.suffix in (".csv", ".tsv", ".parquet"):
+        return f"no columns {' and '.join(item_tables.COLUMNS)}"
+    return ""
+
+
+def shortened(unread: Sequence[str]) -> str:
+    """Join the first entries of :func:`unread_files`, with the number of the others."""
+    more = f", and {len(unread) - MOST_NAMED} more" if len(unread) > MOST_NAMED else ""
+    return ", ".join(unread[:MOST_NAMED]) + more
 
 
 def _read(file: Path, reader: ModuleType) -> ToolRun:

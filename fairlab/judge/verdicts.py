@@ -14,7 +14,8 @@ import numpy as np
 
 from fairlab.checks.escapes import frame_of
 from fairlab.judge.paired import FEWEST, LEVEL, PairedDifference, paired_difference
-from fairlab.judge.pairing import Pairing, pair_items
+from fairlab.judge.pairing import LIKENESS, Pairing, pair_items
+from fairlab.judge.reading import shortened
 from fairlab.judge.scores import TaskScores, ToolRun
 from fairlab.metrics.significance import Array, benjamini_hochberg, holm
 from fairlab.types import FairlabError
@@ -123,12 +124,14 @@ class Judgement:
         verdicts: One entry per task, metric and pair of runs.
         adjustment: Method that adjusted the p-values.
         skipped: Tasks and metrics that only one run has.
+        unread: Files in the folders of the runs that look like results but cannot be read, each with the reason.
     """
 
     runs: Sequence[ToolRun]
     verdicts: Sequence[PairVerdict]
     adjustment: str
     skipped: Sequence[str]
+    unread: Sequence[str] = ()
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a table with one row per verdict."""
@@ -151,7 +154,14 @@ class Judgement:
         return "\n".join(_lines(self))
 
 
-def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None = None, seed: int = 0) -> Judgement:
+def judge(
+    runs: Sequence[ToolRun],
+    *,
+    adjust: str = "holm",
+    margin: float | None = None,
+    seed: int = 0,
+    unread: Sequence[str] = (),
+) -> Judgement:
     """Compare runs pairwise on all tasks and metrics that both runs of a pair have.
 
     Args:
@@ -160,6 +170,7 @@ def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None
             expected proportion of false positives (Benjamini and Hochberg 1995).
         margin: Largest difference that counts as equal, in the unit of the metric.
         seed: Random seed of the permutations.
+        unread: Files that could not be read, with the reasons; the result only names them.
 
     Raises:
         FairlabError: An argument is invalid, or no two runs share a task and a metric.
@@ -169,7 +180,8 @@ def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None
     if margin is not None and not (margin > 0 and math.isfinite(margin)):
         raise FairlabError(f"margin must be a number above 0, not {margin}")
     if len(runs) < 2:
-        raise FairlabError("a single run cannot be compared; give at least two")
+        said = f" (not read: {shortened(unread)})" if unread else ""
+        raise FairlabError(f"a single run cannot be compared{said}; give at least two")
     named = _make_distinct(_join_tasks(runs))
     verdicts = []
     for first, second in combinations(named, 2):
@@ -184,7 +196,7 @@ def judge(runs: Sequence[ToolRun], *, adjust: str = "holm", margin: float | None
     skipped = sorted(f"{task}/{metric}" for (task, metric), runs in held.items() if runs == 1)
     adjusted = ADJUSTMENTS[adjust][1]([verdict.found.p for verdict in verdicts])
     verdicts = [replace(one, p_adjusted=float(p)) for one, p in zip(verdicts, adjusted, strict=True)]
-    return Judgement(named, verdicts, ADJUSTMENTS[adjust][0], skipped)
+    return Judgement(named, verdicts, ADJUSTMENTS[adjust][0], skipped, unread)
 
 
 def _verdict(
@@ -314,6 +326,8 @@ def _lines(judgement: Judgement) -> list[str]:
     ]
     if judgement.skipped:
         warned.append(f"not compared, because only one run has them: {', '.join(judgement.skipped)}")
+    if judgement.unread:
+        warned.append(f"not read: {shortened(judgement.unread)}")
     lines += ["", *dict.fromkeys(warned)] if warned else []
     many = len(judgement.verdicts)
     lines += ["", f"p-values are adjusted by {judgement.adjustment} over {many} comparison{'s' * (many > 1)}."]
@@ -364,6 +378,8 @@ def _warnings(verdict: PairVerdict, letter: Mapping[str, str]) -> list[str]:
     warned = [f"different settings of {pair}: {differing}" for differing in verdict.differing]
     if pairing.only_first or pairing.only_second:
         alone = f"{_count_text(pairing.only_first, 'item')} only in the first, {pairing.only_second} only in the second"
+        if pairing.alike:
+            alone += f"; {pairing.alike} of them look alike in both, but differ in their {LIKENESS}"
         warned.append(f"left out of {pair}: {alone}")
     if pairing.conflicts:
         warned.append(

@@ -52,13 +52,17 @@ def main(arguments: Sequence[str]) -> None:
     values = settings_in(arguments)
     model, data = values.pop("model"), values.pop("data", None)
 
-    from fairlab.mend.outcome import COMPARED
+    from fairlab.audit.mending import FILE
+    from fairlab.mend.outcome import COMPARED, MODEL
     from fairlab.mend.running import mend_model
 
     found = mend_model(model, values, data)
     print_escaped(found.sentence, COMPARED, *found.lines)
     if not found.is_mended and not any(one.failed for one in found.tried):
         print_escaped("To accept a larger loss, run this again with a lower keep= and another output=.")
+    if found.is_mended:
+        is_rule = (found.folder / FILE).is_file()
+        print_escaped(f"fairer model: {f'{model}@{found.folder / FILE}' if is_rule else found.folder / MODEL}")
     print_escaped(f"written: {found.folder}/report.html")
 
 

@@ -22,8 +22,8 @@ from fairlab.audit.rates_by_group import refuse_small_groups
 from fairlab.audit.running import Settings, audit_models, label_rows, read_labelled
 from fairlab.checks.escapes import print_escaped
 from fairlab.mend.judging import KeptUtility, MendJudgement, best_of, judge_change
-from fairlab.mend.outcome import PROVEN, TRIED, MendOutcome, concluded, publish
-from fairlab.mend.parts import begun, export_trained, kept_part, remove_weights
+from fairlab.mend.outcome import CHOSEN, PROVEN, TRIED, MendOutcome, concluded, publish
+from fairlab.mend.parts import begun, export_trained, join_methods, kept_part, remove_weights
 from fairlab.mend.retraining import TRAININGS, train_classifier
 from fairlab.record import Record
 from fairlab.reporting.report import write_report
@@ -124,7 +124,8 @@ def _mend(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows], fol
     judged: MendJudgement | None = None
     trained: list[Record] = []
     if best is None:
-        proof = Record.load(folder / TRIED / tried[0].label)
+        records = {one.label: Record.load(folder / TRIED / one.label) for one in tried}
+        proof = join_methods(records, PLAIN, FIXED, folder / CHOSEN)
     else:
         print_escaped(f"{best.label} is best; measuring it on rows that were not used for the choice")
         both = {PLAIN: model, best.label: _load_fixed(best.label, model, folder)}

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fairlab.backbones.hub import licence_in
 from fairlab.backbones.loading import find_weights
 from fairlab.data.stream.parts import changed_facts
 from fairlab.files import folder_replaced_when_written, refuse_used, write_whole
 from fairlab.mend.outcome import ANSWER, MODEL
-from fairlab.record import Record
+from fairlab.record import Comparison, Note, NotRun, Reading, Record
 from fairlab.reporting.card import model_card
 from fairlab.run.config.composing import composed, composing, from_model, written
 from fairlab.run.config.schema import refuse_misfits
@@ -24,6 +24,7 @@ from fairlab.run.folders import plain_config
 from fairlab.run.job import accounted, do_work, lock_folder
 from fairlab.types import FairlabError
 
+Entry = TypeVar("Entry", Reading, Comparison, NotRun, Note)
 BEGUN = "begun.json"  # file with the facts that a run of fairlab mend was started with
 
 
@@ -109,6 +110,52 @@ def run_part(entry: str, given: Sequence[str], values: Mapping[str, Any], folder
         refuse_misfits(entry, config, overrides)
         do_work(entry, config, record)
     return record
+
+
+def join_methods(records: Mapping[str, Record], original: str, debiased: str, folder: Path) -> Record:
+    """Write the records of several methods on the same items as one record, in which each method is a phase.
+
+    Args:
+        records: Record of each method, by name.
+        original: Phase of the original model in every record. Its readings are taken from the first record.
+        debiased: Phase of the debiased model in every record.
+        folder: Folder of the joint record, which is replaced.
+    """
+    first, *_ = records.values()
+    answers = first.provenance["answers"]
+    joined = Record(
+        folder,
+        {**first.config, "model": {original: _model_of(first, original, "")}, "mend": None},
+        first.command,
+        "finished",
+        provenance=first.provenance | {"answers": {original: answers[original]}, "stages": {}},
+    )
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(first.folder / "items" / original, folder / "items" / original)
+    for texts in (first.folder / "items").glob("*.texts.json"):
+        shutil.copyfile(texts, folder / "items" / texts.name)
+    for name, record in records.items():
+        phases = {debiased: name, f"{debiased} less {original}": f"{name} less {original}"}
+        phases |= {one: one for one in ("", original) if record is first}
+        joined.readings += _renamed(record.readings, phases)
+        joined.comparisons += _renamed(record.comparisons, phases)
+        joined.not_run += _renamed(record.not_run, phases)
+        joined.add_notes(_renamed(record.notes, phases))
+        joined.config["model"][name] = _model_of(record, debiased, f" with the rule {name}")
+        joined.provenance["answers"][name] = record.provenance["answers"][debiased]
+        shutil.copytree(record.folder / "items" / debiased, folder / "items" / name)
+    return joined
+
+
+def _renamed(entries: Sequence[Entry], phases: Mapping[str, str]) -> list[Entry]:
+    """Return the entries of the listed phases, with the new names of the phases."""
+    return [replace(one, phase=phases[one.phase]) for one in entries if one.phase in phases]
+
+
+def _model_of(record: Record, phase: str, rule: str) -> str:
+    """Return the name of the model of a phase. If a rule was fitted, the record names only the model without it."""
+    named = record.config["model"]
+    return str(named[phase]) if isinstance(named, Mapping) else f"{named}{rule}"
 
 
 def remove_weights(runs: Sequence[Path]) -> None:

@@ -147,11 +147,6 @@ class Trained(OfEncoder, lightning.LightningModule):
         Loggers receive the values later, from the run's history, so this call does not wait for the device. An infinite
         or NaN loss is detected within ``CHECK_EVERY`` batches, and before any validation or checkpoint.
 
-        Args:
-            parts: Values to log by name, including ``loss``.
-            size: Number of items in this process's share of the batch.
-            items: Names of these items, for the error message.
-
         Raises:
             FairlabError: The loss of this batch, or of an earlier one, is not finite.
         """
@@ -172,12 +167,6 @@ class Trained(OfEncoder, lightning.LightningModule):
 
     def refuse_not_finite(self, loss: float, step: int, items: Sequence[str], name: str = "loss") -> None:
         """Raise an error about a loss that is infinite or NaN.
-
-        Args:
-            loss: Loss of the whole batch.
-            step: Number of the step.
-            items: Names of the items in this process's share of the batch, or empty.
-            name: Name of the loss.
 
         Raises:
             FairlabError: Always.

@@ -28,28 +28,16 @@ class DPCESwitches(Switches):
 MODES = {
     # Equations 1 and 2 of the paper, per sentence.
     "paper": DPCESwitches(
-        shifted=False,
-        pads_in_prototypes=False,
-        pads_in_losses=False,
-        drift="squared_distance",
-        bias="sum_of_squares",
+        shifted=False, pads_in_prototypes=False, pads_in_losses=False, drift="squared_distance", bias="sum_of_squares"
     ),
     # What the authors' code computes.
     "official": DPCESwitches(
-        shifted=True,
-        pads_in_prototypes=True,
-        pads_in_losses=True,
-        drift="all_positions",
-        bias="square_of_mean",
+        shifted=True, pads_in_prototypes=True, pads_in_losses=True, drift="all_positions", bias="square_of_mean"
     ),
     # Intended behaviour of the code, at the same scale: a word's own subwords, no padding, and products that do not
     # cancel out.
     "fixed": DPCESwitches(
-        shifted=False,
-        pads_in_prototypes=False,
-        pads_in_losses=False,
-        drift="mean_square",
-        bias="mean_of_squares",
+        shifted=False, pads_in_prototypes=False, pads_in_losses=False, drift="mean_square", bias="mean_of_squares"
     ),
 }
 

@@ -29,14 +29,7 @@ STEPS = ("steps", "num_training_steps", "total_steps", "T_max")
 def make_optimizer(
     make: Callable[..., Optimizer], weights: Sequence[nn.Parameter], decayed: Decayed, values: Mapping[str, Any]
 ) -> Optimizer:
-    """Make an optimizer for the given weights.
-
-    Args:
-        make: Class of the optimizer, or an equivalent callable.
-        weights: Weights to train.
-        decayed: Weights to which weight decay applies: ``all``, or ``matrices`` to exclude biases and norms.
-        values: Default values for the optimizer's unset parameters.
-    """
+    """Make an optimizer with values for its unset parameters; ``matrices`` excludes biases and norms from decay."""
     groups: list[dict[str, Any]] = [{"params": list(weights)}]
     if decayed == "matrices":
         groups = [
@@ -56,14 +49,7 @@ def takes_one_pass(make: Callable[..., Optimizer]) -> bool:
 def make_schedule(
     make: Callable[..., LRScheduler], optimizer: Optimizer, steps: int, values: Mapping[str, Any]
 ) -> LRScheduler:
-    """Make a schedule of an optimizer's learning rate.
-
-    Args:
-        make: Class of the schedule, or an equivalent callable.
-        optimizer: Optimizer whose learning rate is scheduled.
-        steps: Number of steps of the run.
-        values: Default values for the schedule's unset parameters.
-    """
+    """Make a schedule of an optimizer's learning rate, with values for its unset parameters."""
     return make(optimizer, **open_values(make, {**values, **dict.fromkeys(STEPS, steps)}))
 
 

@@ -21,11 +21,6 @@ def shard_by_block(method: Any, mesh: DeviceMesh, precision: str) -> None:
 
     A block's weights are gathered for its forward pass, freed after it, and gathered again for its backward pass. With
     ``bf16-mixed`` they are gathered in bfloat16, and gradients are summed over the processes in float32.
-
-    Args:
-        method: Method with a backbone ``encoder``.
-        mesh: Mesh of the processes.
-        precision: Precision of the trainer.
     """
     mixed = precision == "bf16-mixed"
     policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32) if mixed else MixedPrecisionPolicy()

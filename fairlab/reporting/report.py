@@ -126,10 +126,18 @@ def _verdict(record: Record) -> Verdict:
     told = [f"About the training: {text}." for text in said_of_training(record)]
     if failed := failed_models(record):
         whose = "These numbers" if set(failed) >= set(record.phases) else f"The numbers of {', '.join(failed)}"
-        reasons = [text for texts in failed.values() for text in texts]
+        models: dict[str, list[str]] = {}
+        for phase, texts in failed.items():
+            for text in texts:
+                models.setdefault(text, []).append(phase)
+        several = len(record.phases) > 1
+        reasons = [f"{', '.join(phases)}: {text}" if several else text for text, phases in models.items()]
+        answers = record.provenance.get("answers", {})
+        of_failed = {f"Cannot tell: {'; '.join(texts)}." for texts in failed.values()}  # says the reasons again
+        given = [said for one in answers.values() if (said := one["sentence"]) not in of_failed]
         sound = [one for one in reading_verdicts(record) if one.reading.phase not in failed]
         others = [f"Of the other models: {summed_up(sound)}", *verdict_lines(sound)] if sound else []
-        return Verdict(f"{whose} say nothing about bias.", [*reasons, *told, *others])
+        return Verdict(f"{whose} say nothing about bias.", [*reasons, *given, *told, *others])
     if answers := record.provenance.get("answers"):
         return _answer(answers)
     found = shifts(record)

@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.foreign import read_json, require_form
 from fairlab.checks.redaction import without_secrets
-from fairlab.files import check_folder, holds_run, read_bounded, write_whole
+from fairlab.files import SWEEP, check_folder, holds_run, read_bounded, write_whole
 from fairlab.record import Record
 from fairlab.types import FairlabError
 
@@ -22,7 +22,6 @@ OUTPUTS = Path("outputs")
 MULTIRUN = Path("multirun")
 AUGMENTED = OUTPUTS / "augmented"  # training data that runs generated from texts, in folders named by a hash
 REPLACED = "replaced by model"  # backbone in a configuration that does not have the backbone of its model yet
-SWEEP = "sweep.json"  # file in a sweep's folder with its overrides and whether all its runs have finished
 # Settings that control how a sweep is run and do not change its results.
 OF_LAUNCHER = re.compile(r"launcher\b|hydra[./](launcher|mode|sweep\.)")
 # Settings that may differ in a continued run, because they change its speed or location but not its results.

@@ -29,6 +29,8 @@ def readings(value, low, high, p, detectable, n=100):
 )
 def test_the_sentence_follows_from_the_test(numbers, margin, beginning):
     assert answer_of(readings(*numbers), margin).sentence.startswith(beginning)
+    incomplete = answer_of(readings(*numbers), margin, is_complete=False).sentence
+    assert incomplete.startswith(beginning.replace("Yes, within the margin:", "Cannot tell:"))
 
 
 def test_scores_are_found_from_a_change_in_their_own_unit():

@@ -293,11 +293,58 @@ def test_a_served_classifier(monkeypatch):
         rows = [one | {"hate": 1} for one in ROWS]
         found = audit(f"http://127.0.0.1:{server.server_port}", label=["hate"], data=rows)
         rows[5]["text"] = "She fails."
-        with pytest.raises(FairlabError, match=r"no scores for the text .She fails\.. .HTTP Error 500: .*; remove"):
+        lost = audit(f"http://127.0.0.1:{server.server_port}", label=["hate"], data=rows)
+        for one in rows[:20]:
+            one["text"] += " It fails."
+        with pytest.raises(FairlabError, match=r"fails on more than . of .* 'He sent .* .HTTP Error 500: .*; fix the"):
             audit(f"http://127.0.0.1:{server.server_port}", label=["hate"], data=rows)
     finally:
         server.shutdown()
     assert found["audit/gender/flips"] > 50
+    assert "HTTP Error 500: Internal Server Error); 1 of 80 rows and 1 of 80 pairs are left out" in lost.sentence
+
+
+def failing_on(*texts):
+    """A function like ``of_words("He")`` that fails on some texts, however many others it is given with them."""
+
+    def call(some):
+        if found := [text for text in some if text in texts]:
+            raise ValueError(f"cannot read {found[0]}")
+        return of_words("He")(some)
+
+    return call
+
+
+def test_texts_on_which_a_model_fails_are_left_out_and_counted():
+    """The numbers are those of an audit without these rows; above 2 % of the texts, there is no audit."""
+    rows = [
+        {"text": f"{who} sent a big {THINGS[k % 5]} on day {k}.", "label": k % 2, "sex": sex}
+        for k in range(100)
+        for who, sex in (("He", "m"), ("The nurse", "f"))
+    ]
+    alone = "The nurse sent a big song on day 35."  # names no person, so that it has no pair
+    whole = audit(of_words("He"), rows, group="sex")
+    found = audit(failing_on(alone), rows, group="sex", margin=99)
+    rest = audit(of_words("He"), [row for row in rows if row["text"] != alone], group="sex")
+    assert found["audit/sex_f/accuracy"] == rest["audit/sex_f/accuracy"] != whole["audit/sex_f/accuracy"]
+    assert found.record.reading("audit/gender/flips").n == whole.record.reading("audit/gender/flips").n == 100
+    assert found["audit/gender/people"] == pytest.approx(100 * 100 / 199)
+    said = f"failed on 1 of {{}} texts ('{alone}': ValueError: cannot read {alone})"
+    assert re.search(re.escape(said).replace(r"\{\}", r"\d+"), found.sentence)
+    assert "1 of 200 rows and 0 of 100 pairs are left out" in found.sentence
+    assert "can change a share by up to 0.5 points" in found.sentence
+
+
+def test_a_text_on_which_one_model_fails_is_left_out_for_all():
+    """A row is the changed text of its partner too, so that a failure on it costs two pairs."""
+    found = audit({"one": of_words("He"), "other": failing_on("He sent a big song on day 0.")}, margin=99)
+    flips = {(one.phase, one.n) for one in found.record.readings if one.key.endswith("audit/gender/flips")}
+    assert flips == {("one", 78), ("other", 78)}
+    assert "failed" not in found.answers["one"].sentence
+    said = found.answers["other"].sentence
+    assert "But the function call failed on 1 of 188 texts ('He sent a big song on day 0.': ValueError: cannot" in said
+    assert "); 1 of 80 rows and 2 of 80 pairs are left out (1 by the text, 1 by the changed text, 0 by the" in said
+    assert found.record.comparisons
 
 
 def test_an_address_of_another_kind_of_server_is_refused():
@@ -366,9 +413,9 @@ EMPTY = [*ROWS, ROWS[0] | {"label": ""}]
         (
             bad(7, None),
             {},
-            "fails on the text 'He sent a big letter on day 7.'",
+            "texts, first on the text 'He sent a big letter on day 7.' (ValueError: too long); fix the model",
         ),
-        (bad(7, float("nan")), {}, "returns no number for the text"),
+        (bad(7, float("nan")), {}, "on day 7.' (it returns no number); fix the model, or remove these texts"),
         (lambda texts: [0.5], {}, "gives 1 outputs for"),
         ("model.pkl", {}, "'model = joblib.load('model.pkl')', and give model=mine:model"),
         ("model.skops", {}, "load it with skops in a Python module of your own and give model=MODULE:NAME"),

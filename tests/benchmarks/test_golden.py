@@ -85,8 +85,11 @@ ATTRIBUTES = {"attr1": ["executive", "office", "salary"], "attr2": ["home", "par
 
 
 def planted(backbone, phase=0.0):
-    """A copy of a model whose weights are functions of their places, the same wherever and by whatever it is made."""
-    model = copy.deepcopy(backbone.model)
+    """A copy of a model whose weights are functions of their places, the same wherever and by whatever it is made.
+
+    It computes in float64, since processors round float32 differently, and such large weights amplify the difference.
+    """
+    model = copy.deepcopy(backbone.model).double()
     with torch.no_grad():
         for name, weights in model.named_parameters():
             start = zlib.crc32(name.encode()) % 1000

@@ -221,8 +221,6 @@ def test_a_finished_part_is_kept_and_made_again_if_a_file_of_it_is_missing(token
 
 def test_parts_are_made_in_workers_as_here(tiny, file, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setattr(preparing, "PART", 1000)
-    monkeypatch.setattr(preparing, "end_with_parent", lambda: None)
-    monkeypatch.setattr(preparing, "_maker", None)
     workers = in_a_thread(monkeypatch)
     here, there = (make(tiny, file, prepared=str(tmp_path / f"{n}"), num_proc=n) for n in (1, 2))
     assert workers == [2]

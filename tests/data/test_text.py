@@ -3,7 +3,7 @@ import pytest
 from fairlab.data import text as plain_text
 from fairlab.data.preparing import stream_paragraphs
 from fairlab.data.stream.rows import read_rows
-from fairlab.data.text import held_out, join_sentences, paragraphs, read_text
+from fairlab.data.text import cut_sentences, held_out, paragraphs, read_text
 
 NOVEL = """The Project Gutenberg EBook of Nothing
 
@@ -43,13 +43,13 @@ def test_short_texts_on_lines_of_their_own_are_not_joined(tmp_path, text):
 
 def test_windows_join_sentences_up_to_a_number_of_tokens():
     sentences, lengths = ["a", "b", "c", "d"], [3, 4, 9, 1]
-    assert join_sentences(sentences, lengths, 0) == sentences
-    assert join_sentences(sentences, lengths, 7) == ["a b", "c", "d"]
-    assert join_sentences(sentences, lengths, 100) == ["a b c d"]
-    assert join_sentences([], [], 5) == []
-    assert join_sentences(["", "a"], [0, 1], 5) == [" a"]
+    assert cut_sentences(sentences, lengths, 0) == [["a"], ["b"], ["c"], ["d"]]
+    assert cut_sentences(sentences, lengths, 7) == [["a", "b"], ["c"], ["d"]]
+    assert cut_sentences(sentences, lengths, 100) == [sentences]
+    assert cut_sentences([], [], 5) == []
+    assert cut_sentences(["", "a"], [0, 1], 5) == [["", "a"]]
     with pytest.raises(ValueError, match="shorter"):
-        join_sentences(["a", "b"], [1], 5)
+        cut_sentences(["a", "b"], [1], 5)
 
 
 def test_latin_1_is_read_where_utf_8_fails(tmp_path):

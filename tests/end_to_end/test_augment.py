@@ -244,6 +244,7 @@ def test_killed_in_the_middle_it_ends_with_the_same_bytes(start, tmp_path, num_p
     assert content(tmp_path / "killed") == content(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_groups_of_rules_feed_training(run, tmp_path, tiny_folders):
     write_texts(tmp_path / "texts.jsonl", [f"{text} {k}" for k in range(5) for text in TEXTS])
     assert augment_here(*GROUPS, *FAST, "output=out", "shard_rows=10") == 0

@@ -75,6 +75,7 @@ def small(tiny_folders, text, **values):
     return ["+experiment=fairberta", *(f"{key}={value}" for key, value in settings.items())]
 
 
+@pytest.mark.slow
 def test_fairberta_at_paper_scale_takes_two_steps_on_a_fresh_roberta(run, tmp_path, tiny_folders, text):
     values = {
         "data.block": 16,

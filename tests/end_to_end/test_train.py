@@ -192,6 +192,7 @@ def test_a_gpu_run(run, small, tmp_path):
     assert Record.load(only_run(tmp_path)).provenance["hardware"]["gpus"]
 
 
+@pytest.mark.slow
 def test_masked_language_model_training_on_a_tiny_encoder(run, tiny_folders, tmp_path):
     from transformers import AutoModelForMaskedLM
 

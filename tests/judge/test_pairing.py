@@ -44,3 +44,14 @@ def test_nothing_in_common():
         pair_items(scores("ab"), scores("cd"))
     with pytest.raises(FairlabError, match="share 2 identifiers of sums, but no input: their data, splits, languages"):
         pair_items(scores("ab", ["text:1", "text:2"]), scores("ab", ["text:3", "text:4"]))
+
+
+@pytest.mark.parametrize("other", ["Zoe\u0308", "Zo\u00eb ", "\ufeffZo\u00eb", "Zo\u200b\u00eb"])
+def test_identifiers_that_look_alike_are_named_with_their_difference(other):
+    """The same name in NFC and in NFD, with a blank, a byte-order mark or an invisible character."""
+    found = pair_items(scores(["a", "Zo\u00eb", "b"]), scores(["a", other, "c"]))
+    assert (found.first, found.only_first, found.only_second, found.alike) == ([0], 2, 2, 1)
+    assert pair_items(scores(["a", "Zo\u00eb"]), scores(["a", "Zo\u00eb", other])).alike == 0  # it has its partner
+    with pytest.raises(FairlabError) as error:
+        pair_items(scores(["Zo\u00eb"]), scores([other]))
+    assert f"1 identifiers look alike: 'Zo\\xeb' and {other!a} differ in their Unicode form" in str(error.value)

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+import fairlab
 from fairlab.judge.reading import read_tool_runs
 from fairlab.judge.verdicts import judge
+from fairlab.record import Record
 from fairlab.types import FairlabError
 
 
@@ -133,6 +135,30 @@ def test_files_that_cannot_be_read_say_how_they_can(tmp_path, name, content, mes
     (tmp_path / name).write_text(content)
     with pytest.raises(FairlabError, match=message):
         read_tool_runs(tmp_path / Path(name).parts[0])
+
+
+def test_files_beside_the_runs_that_were_not_read_are_named(tmp_path):
+    for name in ("a", "b"):
+        table(tmp_path / f"{name}.csv", [(k, k % 2) for k in range(30)])
+    for name, content in (("c.csv.gz", "x"), ("d.json", ""), ("e.csv", "text\nyes\n"), ("f.xlsx", "PK"), ("g.md", "")):
+        (tmp_path / name).write_text(content)
+    said = str(fairlab.compare(tmp_path))
+    found = f"not read: {tmp_path}/c.csv.gz (compressed; unpack it), {tmp_path}/d.json (empty), {tmp_path}/e.csv (no "
+    assert f"{found}columns id and score), {tmp_path}/f.xlsx (a spreadsheet; save it as .csv)\n" in said
+    for name in ("own/1", "own/2"):
+        Record(tmp_path / name, {}, "").folder.mkdir(parents=True)
+        Record(tmp_path / name, {}, "").save()
+        table(tmp_path / name / "readings.csv", [(0, 1)]).write_text("a\n1\n")  # a file of this run
+    assert f"not read: {tmp_path}/own/1 (a run of fairlab; compare it by its own folder), {tmp_path}/own/2 (" in str(
+        fairlab.compare(tmp_path)
+    )
+    with pytest.raises(FairlabError, match=r"own holds runs of fairlab \(2\); give the folders .* .*own/1 .*own/2$"):
+        fairlab.compare(tmp_path / "own")
+    with pytest.raises(FairlabError, match=r"own/2 is not finished \(running, or killed\); finish it, or leave it out"):
+        fairlab.compare(tmp_path / "own" / "2", tmp_path / "own" / "1")
+    (tmp_path / "b.csv").unlink()
+    with pytest.raises(FairlabError, match=r"a single run cannot be compared \(not read: .*c\.csv\.gz \(compressed"):
+        fairlab.compare(tmp_path)
 
 
 def test_identifiers_in_two_spellings_are_shown(tmp_path):

@@ -247,6 +247,17 @@ def test_a_fair_classifier_has_nothing_to_mend():
     assert found.sentence.startswith("No method makes the function <lambda> fairer and keeps its utility (accuracy:-2)")
     with pytest.raises(FairlabError, match="there is no debiased model"):
         _ = found.model
+    shown = found.results.record
+    assert shown.phases == ["plain", "threshold", "odds"]  # the page shows every method that was tried
+    assert list(shown.provenance["answers"]) == [""]
+    for name in ("threshold", "odds"):
+        tried = Record.load(found.folder / "tried" / name)
+        assert list(tried.provenance["answers"]) == ["plain", "mended"]  # the answer about all of them is not added
+        for phase, other in ((name, "mended"), (f"{name} less plain", "mended less plain")):
+            for key in ("gender/excess_flips", "all/model_accuracy"):
+                assert shown.metrics()[f"{phase}/audit/{key}"] == tried.metrics()[f"{other}/audit/{key}"]
+        assert name in (found.folder / "report.html").read_text()
+        assert (found.folder / "every_eval_ever" / name).is_dir()
 
 
 @pytest.mark.slow

@@ -52,7 +52,21 @@ def test_of_two_models_the_sound_one_is_still_judged(tmp_path):
     readings = [reading(SCORE, 60, phase="a"), reading(SCORE, 52, phase="b")]
     found = _verdict(Record(tmp_path, {}, "", "finished", readings=readings, notes=notes))
     assert found.sentence == "The numbers of b say nothing about bias."
+    assert found.lines[0] == "b: random weights"
     assert found.lines[1].startswith("Of the other models: Of 1 headline reading of bias, 1 is off the ideal value")
+
+
+def test_an_answer_is_shown_next_to_the_reasons_why_it_says_nothing_about_bias(tmp_path):
+    """Two models that fail for the same reason, one of them for another reason as well."""
+    reasons = [("a", "random weights"), ("b", "random weights"), ("b", "no tokenizer")]
+    notes = [Note("crows_pairs", text, phase=phase, mark=SAYS_NOTHING) for phase, text in reasons]
+    readings = [reading(SCORE, 60, phase=phase) for phase in "ab"]
+    record = Record(tmp_path, {}, "", "finished", readings=readings, notes=notes)
+    record.provenance["answers"] = {"": {"sentence": "No method works.", "lines": ["x"]}}
+    assert _verdict(record).sentence == "These numbers say nothing about bias."
+    assert _verdict(record).lines == ["a, b: random weights", "b: no tokenizer", "No method works."]
+    record.provenance["answers"] = {"a": {"sentence": "Cannot tell: random weights.", "lines": []}}
+    assert _verdict(record).lines == ["a, b: random weights", "b: no tokenizer"]  # it would repeat the reasons
 
 
 @pytest.mark.parametrize("value", [50.0, 51.0])

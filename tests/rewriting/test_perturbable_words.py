@@ -49,6 +49,13 @@ def test_an_age_is_a_word_of_the_axis_and_a_missing_form_is_no_target():
 
 
 @BOTH
+def test_fields_that_kept_a_person_of_the_axis(mode):
+    before = ["A man sang.", "A man slept.", "An Asian nurse left.", "It rained."]
+    after = ["A woman sang.", *before[1:]]
+    assert WORDS[mode].stayed(before, after, "gender") == ["A man slept."]
+
+
+@BOTH
 def test_pairs_of_both_and_set_phrases_are_no_words(mode):
     one_group = "A Hispanic or Latino doctor left."
     for text in ("Men and women marched.", "Ask him or her.", "An old friend called.", "Hong Kong grew.", one_group):

@@ -129,18 +129,10 @@ def _item(row: Any, category: str) -> BBQItem | None:
 
 
 def find_target(groups: list[list[str]], stereotyped: list[str], unknown: int) -> int | None:
-    """Return the position of the answer whose person belongs to more of the stereotyped groups.
+    """Return the position of the answer whose person belongs to more of the stereotyped groups, or None for a tie.
 
     Case, spaces and hyphens are ignored. A combined group such as ``F-Black`` also counts as each of its parts, and
     words such as *woman* and *boy* count as ``F`` and ``M``.
-
-    Args:
-        groups: Groups of each answer's person, as given in the file.
-        stereotyped: Stereotyped groups of the item.
-        unknown: Position of the answer "unknown".
-
-    Returns:
-        Position, or None if there is a tie.
 
     Example:
         >>> find_target([["grandfather", "old"], ["grandson", "nonOld"], ["Not known", "unknown"]], ["old"], 2)

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fairlab.data.published.download import locate
 from fairlab.text.reading import read_json_file
@@ -115,7 +114,7 @@ def read_holistic_bias(paths: Sequence[Path]) -> HolisticBiasSet:
     Raises:
         FairlabError: A file is not JSON with the published layout.
     """
-    descriptors, nouns, templates, standalone = (_read(path) for path in paths)
+    descriptors, nouns, templates, standalone = (read_json_file(path, "fetch it again") for path in paths)
     try:
         pairs = {gender: [(str(one), str(many)) for one, many in pairs] for gender, pairs in nouns.items()}
         phrases = [
@@ -147,10 +146,6 @@ def _article(phrase: str) -> str:
         ('an', 'a', 'an')
     """
     return "an" if phrase[0].lower() in "aeiou" else "a"
-
-
-def _read(path: Path) -> Any:
-    return read_json_file(path, "fetch it again")
 
 
 def _as_entry(entry: str | dict[str, str], key: str) -> dict[str, str]:

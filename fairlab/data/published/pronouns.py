@@ -55,10 +55,9 @@ def sentence_with_pronouns(text: str, indices: list[int]) -> PronounSentence:
 
 
 def by_pronouns(first: str, second: str) -> tuple[PronounSentence, PronounSentence] | None:
-    """Return both sentences with the pronouns in which they differ.
+    """Return both sentences with the pronouns in which they differ, or None if other words differ too.
 
-    Returns:
-        Pair of sentences, or None unless all differing words are pronouns of opposite gender.
+    Differing pronouns must be of opposite gender.
 
     Example:
         >>> by_pronouns("I saw him.", "I saw her.")[1].spans

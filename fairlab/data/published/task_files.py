@@ -111,31 +111,25 @@ def parse_examples(file: Path, task: Task) -> list[Example]:
         FairlabError: A row has the wrong columns or an unknown label. The message names the row.
     """
     if file.suffix in (".csv", ".parquet"):
-        return _in_table(file, task)
-    reader = {".json": _json_rows, ".jsonl": read_json_lines}.get(file.suffix)
-    examples = examples_of(_tab_separated(file, task) if reader is None else reader(file), task)
+        rows = _table_rows(file, task)
+    else:
+        reader = {".json": _json_rows, ".jsonl": read_json_lines}.get(file.suffix)
+        rows = _tab_separated(file, task) if reader is None else reader(file)
+    examples = examples_of(rows, task)
     if not examples:
         raise FairlabError(f"{file} holds no example; is it {task.name}'s?")
     return examples
 
 
-def _in_table(file: Path, task: Task) -> list[Example]:
-    found = list(found_in(str(file))[""])
-    if bad := [item for item in found if isinstance(item, BadRow)]:
-        raise FairlabError(f"{file} {bad[0].place}: {bad[0].reason}; is it {task.name}'s?")
-    examples = examples_of(((f"{file} {item[0]}", item[1]) for item in found if not isinstance(item, BadRow)), task)
-    if not examples:
-        raise FairlabError(f"{file} holds no example; is it {task.name}'s?")
-    return examples
+def _table_rows(file: Path, task: Task) -> Iterator[tuple[str, Fields]]:
+    for item in found_in(str(file))[""]:
+        if isinstance(item, BadRow):
+            raise FairlabError(f"{file} {item.place}: {item.reason}; is it {task.name}'s?")
+        yield f"{file} {item[0]}", item[1]
 
 
 def examples_of(rows: Iterable[tuple[str, Fields]], task: Task) -> list[Example]:
-    """Convert rows to examples, and skip rows with a label that the task leaves out.
-
-    Args:
-        rows: Location of each row, for error messages, and its fields.
-        task: Task of the examples.
-    """
+    """Convert rows to examples, and skip rows with a label that the task leaves out."""
     found = (_example(fields, task, place) for place, fields in rows)
     return [example for example in found if example is not None]
 

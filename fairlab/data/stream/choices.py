@@ -9,7 +9,7 @@ Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", section 2.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -37,6 +37,8 @@ def with_choices(rows: Iterable[Row | BadRow], file: Path) -> Iterator[Row | Bad
     choices = read_choices(file)
     following = next(choices, None)
     for row in rows:
+        if isinstance(row, Row):
+            row = _without_choice(row, file)
         if isinstance(row, BadRow) or following is None or row.number != following[0]:
             yield row
             continue
@@ -52,6 +54,20 @@ def with_choices(rows: Iterable[Row | BadRow], file: Path) -> Iterator[Row | Bad
         raise FairlabError(
             f"{file} chooses a word of row {following[0]}, which is missing; give the data for which the file was made"
         )
+
+
+def _without_choice(row: Row, file: Path) -> Row:
+    """Return a row without the choice of an earlier perturbation, which belongs to an earlier text.
+
+    Raises:
+        FairlabError: The row has another column of this name, which would be lost.
+    """
+    earlier = row.extra.get(CHOICE)
+    if not isinstance(earlier, Mapping | None):
+        raise FairlabError(
+            f"{row.place}: the column '{CHOICE}' would be lost, because {file} fills it; rename the column"
+        )
+    return replace(row, extra={name: value for name, value in row.extra.items() if name != CHOICE})
 
 
 def read_choices(file: Path) -> Iterator[tuple[int, str, Selection]]:
@@ -110,11 +126,6 @@ def perturb_examples(examples: Sequence[Example], perturbation: Perturbation) ->
 
 def read_perturbed(folder: Path, examples: Sequence[Example], names: Sequence[str]) -> PerturbedExamples:
     """Read the examples that ``fairlab.augment`` perturbed with any rewriter.
-
-    Args:
-        folder: Output folder of ``fairlab.augment``, made from these examples.
-        examples: Original examples of a task's split.
-        names: Names of the examples' fields.
 
     Raises:
         DataUnavailable: There is no finished output.

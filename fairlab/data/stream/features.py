@@ -125,10 +125,6 @@ def features_written(files: Sequence[Path], known: Mapping[str, Any]) -> dataset
 
     A column of the input keeps its type if all written values fit it. Any other column gets a type that fits its values
     in all files, or the type JSON if they are of several kinds.
-
-    Args:
-        files: Files of JSON lines. They are read one at a time to limit memory use.
-        known: Types of the input's columns.
     """
     import datasets
     import pyarrow

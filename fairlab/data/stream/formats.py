@@ -71,7 +71,7 @@ def found_in(source: str, names: Sequence[str] = (), *, every_split: bool = Fals
             )
         return _of_data_sets(source, names, every_split)
     readers = {
-        ".jsonl": _json_lines,
+        ".jsonl": lambda path: json_of(_lines(path)),
         ".json": lambda path: _json_file(path, names),
         ".csv": lambda path: _separated(path, ",", names),
         ".tsv": lambda path: _separated(path, "\t", names),
@@ -133,10 +133,6 @@ def _shown(text: str) -> str:
     return text[:SHOWN].encode("utf-8", errors="surrogateescape").decode("utf-8", errors="replace")
 
 
-def _json_lines(path: Path) -> Iterator[Found]:
-    return json_of(_lines(path))
-
-
 def _json_file(path: Path, names: Sequence[str] = ()) -> Iterator[Found]:
     """Yield the rows of a .json file, which contains a list of objects, an object with such a list, or JSON lines.
 
@@ -146,7 +142,7 @@ def _json_file(path: Path, names: Sequence[str] = ()) -> Iterator[Found]:
     with path.open("rb") as file, decoding(path), text_stream(file) as text:
         whole = text.read(PROBED).lstrip().startswith("[")
     if not whole and not _is_one_object(path):
-        yield from _json_lines(path)
+        yield from json_of(_lines(path))
         return
     content = read_json_file(path, "fix it, or write JSON lines")
     rows = content if isinstance(content, list) else _rows_of_object(path, content, names)

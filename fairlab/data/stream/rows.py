@@ -63,21 +63,12 @@ def read_rows(source: str, field: str | Sequence[str] = "text", *, every_split: 
 
 
 def stdin_rows(field: str | Sequence[str] = "text") -> Iterator[Row | BadRow]:
-    """Return the rows of JSON lines from the standard input, one at a time.
-
-    Args:
-        field: Column of the text, or several columns to join with ``<SEP>``.
-    """
+    """Return the rows of JSON lines from the standard input, one at a time; see :func:`read_rows` for ``field``."""
     return _rows(json_of(numbered(sys.stdin.buffer)), field)
 
 
 def rows_of_table(table: Iterable[Mapping[Any, Any]], field: str | Sequence[str] = "text") -> Iterator[Row | BadRow]:
-    """Return the rows of a table in memory, in order.
-
-    Args:
-        table: Rows, each as a mapping from columns to values.
-        field: Column of the text, or several columns to join with ``<SEP>``.
-    """
+    """Return the rows of a table in memory, in order; see :func:`read_rows` for ``field``."""
     found = ((f"row {k}", {str(name): value for name, value in row.items()}) for k, row in enumerate(table, start=1))
     return _rows(found, field)
 

@@ -34,10 +34,7 @@ from fairlab.types import FairlabError, Made, Natural, Row, need_extra
 
 DATA, OF_SPLIT = "data-{:05}.jsonl", "data-{}-{:05}.jsonl"
 NAMED = re.compile(r"data-(?:(.+)-)?\d{5,}\.jsonl")
-FILES = {
-    "rejected": "rejected-{:05}.jsonl",
-    "quarantine": "shards/{:05}.quarantine.jsonl",
-}
+FILES = {"rejected": "rejected-{:05}.jsonl", "quarantine": "shards/{:05}.quarantine.jsonl"}
 BAD = "rows that cannot be read"
 SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_CHARACTERS = 8_000_000  # maximum number of characters per shard, to bound memory for long texts
@@ -128,8 +125,7 @@ def make_shards(
         folder: Folder of the output.
         shard_rows: Number of input rows in a shard, fewer if texts are very long.
         num_proc: Number of processes; 1 uses the current process.
-        engine: Place where shards are made: ``local``, or ``ray`` for the Ray cluster that this process connects
-            to.
+        engine: Place where shards are made: ``local``, or ``ray`` for the cluster that this process connects to.
 
     Raises:
         FairlabError: A process was killed, Ray is not installed, or the augmentation failed.
@@ -219,13 +215,17 @@ def _here(tasks: Iterable[ShardTask], builder: Callable[[], Augmentation]) -> It
         yield summary
 
 
-_augmentation: Augmentation | None = None  # set in a worker process
+_built: Any = None  # set in a worker process
 
 
-def _start_worker(builder: Callable[[], Augmentation]) -> None:
-    global _augmentation
+def _start_worker(build: Callable[[], Any]) -> None:
+    global _built
     end_with_parent()
-    _augmentation = builder()
+    _built = build()
+
+
+def _work(function: Callable[[Any, Any], Any], task: Any) -> Any:
+    return function(task, _built)
 
 
 def end_with_parent() -> None:
@@ -242,19 +242,15 @@ def _wait_for_parent() -> None:
     os._exit(1)
 
 
-def _work(task: ShardTask) -> dict[str, Any]:
-    assert _augmentation is not None
-    return make_shard(task, _augmentation)
-
-
 def _in_processes(
     tasks: Iterable[ShardTask], builder: Callable[[], Augmentation], num_proc: int
 ) -> Iterator[dict[str, Any]]:
     """Yield summaries in order, with a bounded number of shards in memory."""
     builder()  # reports invalid settings before any process starts
-    with process_pool(num_proc, _start_worker, builder) as pool:
-        begun = (task.part.read() or pool.submit(_work, task) for task in tasks)
-        yield from map(_result, drawn_ahead(begun, num_proc))
+    with process_pool(num_proc, builder) as submit:
+        begun = (task.part.read() or submit(make_shard, task) for task in tasks)
+        for entry in drawn_ahead(begun, num_proc):
+            yield entry if isinstance(entry, dict) else entry.result()
 
 
 def drawn_ahead(items: Iterable[T], num_proc: int) -> Iterator[T]:
@@ -269,28 +265,22 @@ def drawn_ahead(items: Iterable[T], num_proc: int) -> Iterator[T]:
 
 
 @contextmanager
-def process_pool(num_proc: int, start: Callable[..., None], *arguments: object) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool of newly started processes. At the end, running tasks are finished and pending tasks are dropped.
+def process_pool(num_proc: int, build: Callable[[], Any]) -> Iterator[Callable[..., Future[Any]]]:
+    """Yield a function that submits work to newly started processes.
 
-    Args:
-        num_proc: Number of processes.
-        start: Function that each process calls first.
-        arguments: Arguments of ``start``.
+    ``submit(function, task)`` calls ``function(task, built)`` in one of them, where ``built`` is what the process got
+    from ``build`` when it started. At the end, running tasks are finished and pending tasks are dropped.
 
     Raises:
         FairlabError: A process was killed.
     """
-    pool = ProcessPoolExecutor(num_proc, get_context("spawn"), start, arguments)
+    pool = ProcessPoolExecutor(num_proc, get_context("spawn"), _start_worker, (build,))
     try:
-        yield pool
+        yield lambda function, task: pool.submit(_work, function, task)
     except BrokenProcessPool as error:
         raise FairlabError(_KILLED.format(f"the num_proc={num_proc} processes")) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _result(entry: Future[dict[str, Any]] | dict[str, Any]) -> dict[str, Any]:
-    return entry if isinstance(entry, dict) else entry.result()
 
 
 class _RayWorker:

@@ -22,11 +22,6 @@ def fair_choice(groups: Sequence[str], limit: int, seed: int) -> list[int]:
 
     Every group contributes one row in turn until the limit is reached. Hashes that depend on the seed determine which
     rows of a group are chosen and which groups contribute one more row.
-
-    Args:
-        groups: Group of every row, such as the biaser that the row was made for.
-        limit: Maximum number of rows.
-        seed: Seed of the choice.
     """
 
     def drawn(what: str) -> bytes:

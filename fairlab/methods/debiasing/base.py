@@ -34,12 +34,8 @@ class Debiasing:
     def penalty(self, outputs: Tensor, batch: LabelledBatch, forward: Callable[[LabelledBatch], Tensor]) -> Tensor:
         """Return a penalty that is added to the loss, 0 by default.
 
-        To compute the penalty, a strategy may run the classifier on additional texts.
-
-        Args:
-            outputs: Outputs of the classifier on the batch, (B, L).
-            batch: Training examples.
-            forward: Function from a batch to the classifier's outputs.
+        To compute the penalty, a strategy may run the classifier, ``forward``, on additional texts. The outputs for the
+        batch are (B, L).
         """
         return outputs.new_zeros(())
 

@@ -223,11 +223,7 @@ class SafetyEnsemble:
     def _train(self, data: SafetyData, folds: NDArray[np.int64], views: Views, others: Mapping[str, Views]) -> None:
         """Train the models of all folds and the models to export, and keep the scores of the folds.
 
-        Args:
-            data: Data to train on.
-            folds: Fold of each text, (R, N); -1 for texts that are always used for training.
-            views: Views of the data's texts.
-            others: Views of texts that no model is trained on, by name.
+        ``folds`` (R, N) holds the fold of each text, or -1 for texts that are always used for training.
         """
         parts = {TEST: data.texts, VALIDATION: data.texts, **data.others}
         kept: dict[str, KeptScores] = {}

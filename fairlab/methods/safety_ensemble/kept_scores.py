@@ -8,7 +8,6 @@ Shape letters: N texts, R repeats of the division into folds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,40 +20,21 @@ from fairlab.methods.safety_ensemble.views import Views
 
 Array = NDArray[np.float64]
 TEST, VALIDATION = "test", "validation"
-
-
-@dataclass(frozen=True)
-class FoldScores:
-    """Scores from one of the models of a fold.
-
-    Attributes:
-        scores: Calibrated and uncalibrated scores, (2, N), by part: the fold's test and validation texts, and other
-            texts.
-        contributions: Importance of each source score, (F,); None for models without trees, and for controls and
-            rivals.
-    """
-
-    scores: Mapping[str, Array]
-    contributions: Array | None
+# Of one model of a fold: calibrated and uncalibrated scores (2, N), by part of the texts, and the importance of each
+# source score (F,), which is None for models without trees, and for controls and rivals.
+FoldScores = tuple[Mapping[str, Array], Array | None]
 
 
 def fold_scores(
     models: FoldModels, setting: Setting, views: Views, others: Mapping[str, Views]
 ) -> dict[str, FoldScores]:
-    """Return the scores from all models of a fold, by model name.
-
-    Args:
-        models: Models of the fold.
-        setting: Setting of the debiased model.
-        views: Views of the texts that are divided into folds.
-        others: Views of texts that no model is trained on, by name.
-    """
+    """Return the scores from all models of a fold, by model name."""
     shown = {TEST: views.only(models.part.test), VALIDATION: models.held}
     shown |= {name: of.fresh() for name, of in others.items()}
-    found = {}
+    found: dict[str, FoldScores] = {}
     for name, model in models.named(setting).items():
         contributions = model.model.contributions if name in (BASELINE, DEBIASED) else None
-        found[name] = FoldScores({of: np.stack(model.scores(seen)) for of, seen in shown.items()}, contributions)
+        found[name] = {of: np.stack(model.scores(seen)) for of, seen in shown.items()}, contributions
     return found
 
 
@@ -80,21 +60,17 @@ class KeptScores:
     def add(self, harm: str, repeat: int, part: Part, found: FoldScores) -> None:
         """Add the scores from the model of one fold."""
         masks = {TEST: part.test, VALIDATION: part.validation}
-        for of, scores in found.scores.items():
+        of_parts, contributions = found
+        for of, scores in of_parts.items():
             if of in masks:
                 self.scores[of][harm][:, repeat, masks[of]] = scores
             else:
                 self.scores[of][harm][:, repeat] += scores / self.count
-        if found.contributions is not None:
-            self.contributions.setdefault(harm, []).append(found.contributions)
+        if contributions is not None:
+            self.contributions.setdefault(harm, []).append(contributions)
 
     def judged(self, features: Sequence[str], source_scores: Array) -> Judged:
-        """Return the scores, combined over all folds.
-
-        Args:
-            features: Names of the source scores.
-            source_scores: Source scores of the texts that are divided into folds.
-        """
+        """Return the scores, combined over all folds."""
         predicted = {}
         for name, texts in self.parts.items():
             calibrated, uncalibrated = ({harm: both[k] for harm, both in self.scores[name].items()} for k in (0, 1))

@@ -23,20 +23,12 @@ Array = NDArray[np.float64]
 
 
 def ensemble_overview(judged: Mapping[str, Judged]) -> dict[str, Any]:
-    """Return the report's numbers for each harm, without texts, as JSON values.
-
-    Args:
-        judged: Scores of the ensemble ``before`` (baseline) and ``after`` debiasing.
-    """
+    """Return the report's numbers for each harm, without texts, as JSON values."""
     return {harm: _harm_figures(judged, harm) for harm in judged["after"].parts["test"].scores}
 
 
 def largest_gaps(judged: Mapping[str, Judged]) -> dict[str, Any]:
-    """Return the texts whose scores differ most from the mean of their set, by harm and subgroup, as JSON values.
-
-    Args:
-        judged: Scores of the ensemble, see :func:`ensemble_overview`.
-    """
+    """Return the texts whose scores differ most from the mean of their set, by harm and subgroup, as JSON values."""
     part = judged["after"].parts["test"]
     return {harm: _largest(part, _truth(part, harm), _means(judged, harm)) for harm in part.scores}
 
@@ -62,11 +54,7 @@ def _harm_figures(judged: Mapping[str, Judged], harm: str) -> dict[str, Any]:
         "features": list(after.features),
         "averages": averages,
         "reliability": reliability(truth, models["after"], np.array([text.seed for text in texts])),
-        "gaps": {
-            "features": _json(mean_gap[:-2]),
-            "before": _json(mean_gap[-2]),
-            "after": _json(mean_gap[-1]),
-        },
+        "gaps": {"features": _json(mean_gap[:-2]), "before": _json(mean_gap[-2]), "after": _json(mean_gap[-1])},
         "contributions": {
             phase: list(map(float, judged[phase].contributions.get(harm, ()))) for phase in ("before", "after")
         },

@@ -65,14 +65,9 @@ def paired_logistic(
 
 
 def fitted_kernel(features: Array, state: int) -> FittedKernel:
-    """Fit the pipeline steps that map source scores to kernel values of their ranks.
+    """Fit the pipeline steps that map source scores (N, F), which may be NaN, to kernel values of their ranks.
 
-    Args:
-        features: Source scores, (N, F); NaN for a missing score.
-        state: Seed of the kernel's landmarks.
-
-    Returns:
-        The named pipeline steps, and the kernel values of the features.
+    The steps are returned with the kernel values of the scores.
     """
     from sklearn.impute import SimpleImputer
     from sklearn.kernel_approximation import Nystroem

@@ -172,11 +172,7 @@ class FoldModels:
 
     def named(self, setting: Setting) -> dict[str, Shown]:
         """Return the baseline, the controls and rivals, and the debiased model, by name."""
-        return {
-            BASELINE: self.baseline,
-            **self.beside(setting),
-            DEBIASED: self.debiased(setting, self.trainer.view),
-        }
+        return {BASELINE: self.baseline, **self.beside(setting), DEBIASED: self.debiased(setting, self.trainer.view)}
 
     def beside(self, setting: Setting) -> dict[str, Shown]:
         """Return controls, which isolate the effect of each part of the debiased model, and rivals, by name.

@@ -1,6 +1,7 @@
 """Checks of the scores from which an ensemble is trained.
 
-Shape letters: N texts, F source scores.
+Scores are arrays (N, F), with NaN for missing scores, and labels arrays (N,), with -1 for unlabelled texts. Shape
+letters: N texts, F source scores.
 """
 
 from __future__ import annotations
@@ -23,10 +24,6 @@ FEWEST = 20  # minimum number of texts on which a score that equals the label is
 def refuse_silent_sources(sources: Sources, scores: Array) -> None:
     """Raise an error if a source, such as a file with scores of other texts, has no score for any text.
 
-    Args:
-        sources: Sources of the scores.
-        scores: Scores of the texts, (N, F), with NaN for missing scores.
-
     Raises:
         FairlabError: A source has no score for any text.
     """
@@ -45,12 +42,8 @@ def silent(source: Source, count: int, remedy: str) -> FairlabError:
 def refuse_partly_covered_sets(sources: Sequence[Source], texts: Sequence[SafetyText], remedy: str) -> None:
     """Raise an error if a source covers some texts of a counterfactual set but not the others.
 
-    The median would replace the other scores, and the difference between the texts would count as bias.
-
-    Args:
-        sources: Sources of the scores.
-        texts: Texts to score, with their sets.
-        remedy: Remedy that ends the message, in addition to scoring the texts.
+    The median would replace the other scores, and the difference between the texts would count as bias. ``remedy`` ends
+    the message.
 
     Raises:
         FairlabError: A source covers no text, or only some texts of a set.
@@ -69,13 +62,7 @@ def refuse_partly_covered_sets(sources: Sequence[Source], texts: Sequence[Safety
 
 
 def warn_of_mixed_sets(sources: Sources, texts: Sequence[SafetyText], scores: Array) -> list[str]:
-    """Return a warning for each source that scored some texts of a counterfactual set but not the others.
-
-    Args:
-        sources: Sources of the scores.
-        texts: N texts, with their sets.
-        scores: Scores of the texts, (N, F), with NaN for missing scores.
-    """
+    """Return a warning for each source that scored some texts of a counterfactual set but not the others."""
     found = []
     for source, missing in _missing_by_source(sources, scores):
         if partly := _mixed_sets(texts, np.asarray(missing.any(axis=1))):
@@ -105,11 +92,6 @@ def refuse_labels_as_scores(sources: Sources, scores: Array, truth: Mapping[str,
 
     A table of stored scores may also contain the labels, and models that read the labels would seem perfect. Other
     sources cannot read the labels.
-
-    Args:
-        sources: Sources of the scores.
-        scores: Scores of the texts, (N, F), with NaN for missing scores.
-        truth: Labels of each harm, (N,), with -1 for unlabelled texts.
 
     Raises:
         FairlabError: A score equals a label.

@@ -38,10 +38,6 @@ def choose(candidates: Sequence[Candidate], most_lost: float = MOST_LOST) -> Can
     """Return the candidate with the lowest ACV within the allowed loss of AU-PRC, from the Pareto front.
 
     If all candidates lose more, return the candidate with the smallest loss.
-
-    Args:
-        candidates: At least one candidate.
-        most_lost: Maximum allowed loss of AU-PRC, in per cent of the baseline's.
     """
     best = pareto_front(candidates)
     allowed = [one for one in best if one.precision >= -most_lost]

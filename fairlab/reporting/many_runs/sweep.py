@@ -15,7 +15,7 @@ from typing import Any
 
 from fairlab.checks.escapes import print_escaped
 from fairlab.checks.redaction import without_secrets
-from fairlab.files import write_whole
+from fairlab.files import SWEEP, write_whole
 from fairlab.record import Reading, Record
 from fairlab.reporting.changes import hover
 from fairlab.reporting.charts import Marks, Panel, figure
@@ -100,7 +100,7 @@ def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], un
         Section("Runs", _tables(choices, titles, shown)),
         _lines(choices, titles),
         _trade_offs(choices, titles),
-        Section("Not finished", [_unfinished(records, unread)]),
+        Section("Not finished", _unfinished(folder, records, unread)),
     ]
     content = [
         {"settings": c.settings, "seeds": c.seeds, "readings": {key: _plain(p) for key, p in c.points.items()}}
@@ -361,7 +361,16 @@ def _forest_row(settings: str, point: Point, widest: float) -> Row:
     return [settings, PageCell(f"{point.value:.4g}", point.interval), drawn]
 
 
-def _unfinished(records: Sequence[Record], unread: Sequence[str]) -> Block:
-    rows = [[str(r.folder.name), *r.state.partition(": ")[::2]] for r in records if r.status != "finished"]
-    rows += [["", "not read", sentence] for sentence in unread]
-    return PageTable(["run", "status", "why"], rows) if rows else Text("Every run that was started finished.")
+def _unfinished(folder: Path, records: Sequence[Record], unread: Sequence[str]) -> list[Block]:
+    """Return a table of the runs that did not finish, with their commands, and how to run them."""
+    rows = [
+        [str(r.folder.relative_to(folder)), *r.state.partition(": ")[::2], r.command]
+        for r in records
+        if r.status != "finished"
+    ]
+    rows += [["", "not read", sentence, ""] for sentence in unread]
+    if not rows:
+        return [Text("Every run that was started finished.")]
+    table = PageTable(["run", "status", "why", "command"], rows)
+    again = "The command of the sweep, given again, runs only these and those that were not started."
+    return [table, Text(again)] if (folder / SWEEP).is_file() else [table]

@@ -85,9 +85,12 @@ def only_side(record: Record) -> Side:
     """Return the model of a run that takes part in comparisons.
 
     Raises:
-        FairlabError: The run measured no model, or several.
+        FairlabError: The run measured no model, or several, or has not measured its trained model.
     """
     found = sides_of(record)
+    is_untrained = "method" in record.config and [side.phase for side in found] == ["before"]
+    if record.status != "finished" and (not found or is_untrained):
+        raise FairlabError(f"{record.folder} is not finished ({record.state}); finish it, or leave it out")
     if len(found) != 1:
         have = f"several models ({', '.join(side.phase for side in found)})" if found else "no model"
         raise FairlabError(f"{record.folder} measured {have}; give a run of one model")

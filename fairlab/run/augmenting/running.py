@@ -19,6 +19,7 @@ from fairlab.files import check_folder, gather, holds_run, remove_unfinished, sh
 from fairlab.protocols import Plan, Planned
 from fairlab.record import Note, Record
 from fairlab.run.augmenting.building import build_llm, plan_of
+from fairlab.run.augmenting.kept_columns import PROVENANCE, keeping_columns
 from fairlab.run.command_line import cli
 from fairlab.run.config.build import build
 from fairlab.run.config.composing import composed, composing
@@ -28,7 +29,6 @@ from fairlab.run.job import refuse_changed_inputs
 from fairlab.run.pushing import push, refuse_push
 from fairlab.types import FairlabError, Row
 
-PROVENANCE = ("source_text", "changed")  # columns of new rows, which an earlier output has both
 QUARANTINE, REJECTED = "quarantine.jsonl", "rejected-*.jsonl"  # files of rows that were not used, in the output
 
 if TYPE_CHECKING:  # imported lazily so that --help is fast
@@ -75,7 +75,7 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
     rows, builder = prepared
     shards = make_shards(
         row_progress(rows, read),
-        builder,
+        partial(keeping_columns, builder, values),
         record.folder if values["limit"] is None else record.folder / WHOLE,
         **{name: values[name] for name in ("shard_rows", "num_proc", "engine")},
     )

@@ -127,6 +127,19 @@ def test_rows_of_a_task():
     assert (row.id, row.number, row.place) == ("1", 1, "row 1")
 
 
+def test_a_choice_of_an_earlier_perturbation_is_replaced_and_a_column_of_this_name_refused(tmp_path):
+    file = choices(tmp_path / "c.jsonl", (2, "He left."))
+    rows = [
+        Row(str(k), text, {CHOICE: {"word": "old"}}, f"line {k}", k) for k, text in ((1, "It is."), (2, "He left."))
+    ]
+    first, second = with_choices(rows, file)
+    assert first.extra == {}  # its text has changed since that choice
+    assert second.extra[CHOICE]["word"] == "He"
+    own = Row("1", "It is.", {CHOICE: "b"}, "line 1", 1)
+    with pytest.raises(FairlabError, match=r"line 1: the column 'choice' would be lost, because .*c\.jsonl fills it"):
+        list(with_choices([own], file))
+
+
 def test_examples_meet_their_choices_by_number(tmp_path):
     examples = [Example("It rained.", None, 0), Example("He left.", None, 1), Example("He left.", None, 0)]
     file = choices(tmp_path / "c.jsonl", (2, "He left."))

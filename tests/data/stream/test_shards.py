@@ -109,12 +109,12 @@ def in_a_thread(monkeypatch):
 
     monkeypatch.setattr(shards, "ProcessPoolExecutor", pool)
     monkeypatch.setattr(shards, "end_with_parent", lambda: None)
+    monkeypatch.setattr(shards, "_built", None)
     return asked
 
 
 def test_workers_make_only_the_shards_that_are_missing_as_here(tmp_path, monkeypatch):
     workers, made = in_a_thread(monkeypatch), []
-    monkeypatch.setattr(shards, "_augmentation", None)
     plain = shards.make_shard
     monkeypatch.setattr(shards, "make_shard", lambda task, *given: made.append(task.number) or plain(task, *given))
     over = list(make_shards(items(8), Upper, tmp_path / "workers", shard_rows=3, num_proc=2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairlab.data.safety_texts import SafetyText
-from fairlab.methods.safety_ensemble.kept_scores import FoldScores, KeptScores
+from fairlab.methods.safety_ensemble.kept_scores import KeptScores
 from fairlab.methods.safety_ensemble.passes import Part
 
 
@@ -21,7 +21,7 @@ def test_a_text_is_scored_by_the_model_of_its_fold_and_others_by_the_mean():
             both = np.array([[score], [score / 2]])  # calibrated and not
             scores = {"test": both, "validation": both + 0.5, "more": both}
             contributions = np.array([1.0, 0.0]) if fold else None
-            kept.add("hate", repeat, Part(test, (own == 1 - fold), test), FoldScores(scores, contributions))
+            kept.add("hate", repeat, Part(test, (own == 1 - fold), test), (scores, contributions))
     judged = kept.judged(["x", "y"], np.array([[1.0, 0], [2.0, 0], [3.0, 0]]))
     test, validation, more = (judged.parts[name] for name in ("test", "validation", "more"))
     assert [text.text for text in test.texts] == ["a", "b"]

@@ -208,7 +208,12 @@ def test_the_page_has_every_part(folder):
     for part in ("Runs", "Nearest to the ideal value", "Against each setting", "Trade-offs", "Side by side"):
         assert f"<h2>{part}</h2>" in page
     assert "6 of 7 runs finished" in page
-    assert '<td class="number">10</td><td>failed</td><td>no space</td>' in page
+    command = f"python -m fairlab.train +experiment=ccd_bert method.beta=3 seed=1 hydra.run.dir={folder / '10'}"
+    assert f'<td class="number">10</td><td>failed</td><td>no space</td><td>{command}</td>' in page
+    assert "The command of the sweep, given again" not in page  # no command started all of these runs
+    (folder / "sweep.json").write_text("{}")
+    page = write_sweep(folder, read_runs(folder), [GAP, LOSS]).read_text(encoding="utf-8")
+    assert "The command of the sweep, given again, runs only these and those that were not started." in page
     assert '<td class="number">2<small>[-0.07017, 4.07]\nseeds alone\n[-0.4841, 4.484]</small></td>' in page
     assert '<td class="number">1.5<small>[0.4825, 2.517]</small></td>' in page  # two cannot be distinguished from it
     (answer,) = re.findall(r'<div class="verdict"><p>(.*?)</p>', page)

@@ -16,8 +16,8 @@ from fairlab.rewriting.word_rewriters import Selection
 from fairlab.types import Row
 from tests.llm.stub import Stub, said
 
-SOURCE = "In Lyon she won 3 times."
-KEPT, LOST = "In Lyon he won 3 times.", "In Lyon he won 7 times."
+SOURCE = "In Orléans she won 3 times."
+KEPT, LOST = "In Orléans he won 3 times.", "In Orléans he won 7 times."
 
 
 def groups(llm, made, facts):
@@ -47,9 +47,11 @@ def injected(llm, made, facts):
 
 
 def answering(made):
-    """A model that gives a text in every form that is asked for."""
+    """A model that gives a text in every form that is asked for, if it can read the source with its accent."""
 
     def act(payload, nth):
+        if "Orléans" not in payload["messages"][-1]["content"]:
+            return said("{}")
         wanted = payload["response_format"]["json_schema"]["schema"]["properties"]
         answer = {"neutral": SOURCE.replace("she", "they"), "woman": SOURCE, "man": made, "text": made, "confidence": 1}
         answer |= {"flagged": False, "why": ""}
@@ -69,3 +71,12 @@ def test_a_changed_number_is_no_rewrite_by_default(rewrite, made, facts, expecte
 @pytest.mark.parametrize("rewriter", [LLMGroups, LLMLabelled, Identity])
 def test_facts_are_kept_by_default(rewriter):
     assert rewriter.__init__.__kwdefaults__["facts"] is True
+
+
+def test_names_and_listed_words_of_a_group_may_change(tmp_path):
+    source = "Later Ms Anna Lee won 3 times."
+    versions = {"neutral": "Later Mx Sam Lee won 3 times.", "woman": source, "man": "Later Mr Ben Lee won 3 times."}
+    with Stub(lambda payload, nth: said(json.dumps(versions | {"confidence": 1}))) as stub:
+        llm = LLM(Server(stub.url, "m"), "m", Ledger(tmp_path / "ledger.sqlite"))
+        (found,) = LLMGroups(lexicon=load_lexicon("gender"), llm=llm).groups([source])
+    assert found.versions == versions

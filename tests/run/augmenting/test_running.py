@@ -1,6 +1,7 @@
 """Which augmentations may run, which need a rewriter, and what is said about their rows."""
 
 import json
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +15,7 @@ from fairlab.augmentation.symmetric import Symmetric
 from fairlab.augmentation.z_filtered import ZFiltered
 from fairlab.data.stream.formats import BadRow
 from fairlab.data.stream.shards import BAD
+from fairlab.run.augmenting.kept_columns import keeping_columns
 from fairlab.run.augmenting.running import (
     _rate_notes,
     _row_notes,
@@ -24,7 +26,7 @@ from fairlab.run.augmenting.running import (
     refuse_provenance,
     refuse_unplanned,
 )
-from fairlab.types import FairlabError, Row
+from fairlab.types import FairlabError, Made, Row
 
 
 @pytest.mark.parametrize(
@@ -92,6 +94,33 @@ def test_an_input_with_a_column_of_the_origin_of_new_rows_is_refused():
     own = Row("1", "a", {"changed": "yes"}, "line 2", 2)
     with pytest.raises(FairlabError, match=r"has the column 'changed', in which the origin of new rows is written"):
         refuse_provenance(own, "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("own", "written", "refused"),
+    [
+        ({"rewriter": "Ann"}, {"rewriter": "rules"}, "rewriter"),
+        ({"note": "n", "axis": "north"}, {"note": "n", "axis": "gender"}, "axis"),
+        ({"rewriter": "rules"}, {"rewriter": "rules"}, None),  # the same value is kept
+        ({"rewriter": ""}, {"rewriter": "rules"}, None),  # an empty cell loses nothing
+        ({"rewriter": None}, {"rewriter": "rules"}, None),
+        ({"gold": 0}, {"gold": 1}, None),  # the label that the augmentation changes
+        ({"subgroup": "a"}, {"subgroup": "b"}, "subgroup"),  # not the column of subgroups, which has another name
+        ({"input": {"text": "a", "n": 1}}, {"input": {"text": "b", "n": 1}}, None),  # column of the text
+        ({"axis": "age", "source_text": "a", "changed": []}, {"axis": "gender"}, None),  # row of an earlier output
+    ],
+)
+def test_a_column_of_the_input_is_kept_or_refused(tmp_path, own, written, refused):
+    row = Row("1", "a", own, "line 2", 2, field="input.text")
+    made = Made(rows=({"id": "1", **own}, {"id": "1-2", **own, **written}))
+    values = {"input": "a.csv", "augmentation": {"label": "gold", "subgroup": None}}
+    build = partial(SimpleNamespace, make=lambda rows: [made for _ in rows])
+    if refused:
+        with pytest.raises(FairlabError, match=rf"^a\.csv, line 2: the column '{refused}' has a name that"):
+            keeping_columns(build, values).make([row])
+        (tmp_path / "manifest.json").write_text("{}")  # a file of an earlier output
+        values["input"] = str(tmp_path / "data-00000.jsonl")
+    assert keeping_columns(build, values).make([row]) == [made]
 
 
 def test_input_without_a_readable_row_is_refused_with_the_first_reason():

@@ -218,11 +218,7 @@ class RegressionArrays:
 
 
 Fitted = ForestArrays | RegressionArrays | LogisticArrays
-KINDS: dict[str, type[Fitted]] = {
-    "forest": ForestArrays,
-    "logistic": LogisticArrays,
-    "regression": RegressionArrays,
-}
+KINDS: dict[str, type[Fitted]] = {"forest": ForestArrays, "logistic": LogisticArrays, "regression": RegressionArrays}
 # Kind of model by the class names of a fitted pipeline's steps.
 STEPS = {
     "SimpleImputer RandomForestClassifier": "forest",

@@ -127,12 +127,7 @@ def save_ensemble(
     for harm, model in models.items():
         file = folder / f"{harm}{ARRAYS}"
         write_arrays(model.pipelines, file)
-        harms[harm] = {
-            "file": file.name,
-            "sha256": sha256(file),
-            "slope": model.slope,
-            "intercept": model.intercept,
-        }
+        harms[harm] = {"file": file.name, "sha256": sha256(file), "slope": model.slope, "intercept": model.intercept}
         if thresholds and harm in thresholds:
             harms[harm]["threshold"] = thresholds[harm]
     described = sources.facts() | {"harms": harms, "identities": copied_lexicons(identities, folder)}

@@ -23,12 +23,7 @@ Nodes = Mapping[str, Mapping[str, Any]]
 
 
 def write_sources(nodes: Nodes, folder: Path) -> None:
-    """Write the settings of sources to an ensemble's folder, with paths relative to the folder.
-
-    Args:
-        nodes: Settings of each source, including ``_target_``, by its name.
-        folder: Folder of the ensemble.
-    """
+    """Write the settings of sources to an ensemble's folder, with paths relative to the folder."""
     moved = {name: _move_paths(name, node, folder) for name, node in nodes.items()}
     write_whole(folder / SOURCES, yaml.safe_dump(moved, sort_keys=False))
 

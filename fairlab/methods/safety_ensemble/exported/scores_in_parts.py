@@ -12,7 +12,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -30,9 +30,8 @@ from fairlab.types import FairlabError, Natural, Row
 FACTS = "facts.json"
 
 
-@dataclass(frozen=True)
-class Finished:
-    """Finished part of an output file.
+class Finished(TypedDict):
+    """Summary of a finished part of an output file.
 
     Attributes:
         number: Number of the part.
@@ -40,17 +39,8 @@ class Finished:
         rows: Number of rows in the part.
         bad: Number of rows that could not be read.
         missing: Number of rows that at least one source did not score.
+        files: File of the scores, by kind.
     """
-
-    number: int
-    of: str
-    rows: int
-    bad: int
-    missing: int
-
-
-class PartSummary(TypedDict):
-    """Layout of the summary of a finished part; see :class:`Finished`."""
 
     number: Natural
     of: str
@@ -58,9 +48,6 @@ class PartSummary(TypedDict):
     bad: Natural
     missing: Natural
     files: dict[str, CountedFile]
-
-
-COUNTS = [field.name for field in fields(Finished)]
 
 
 class Parts:
@@ -94,7 +81,7 @@ class Parts:
             for task, scores in score_batches(missing, _texts, load, num_proc=num_proc):
                 finished[task.number] = self._write(task, scores)
             if (self.folder / f"{len(finished):05}.json").exists():
-                raise self._changed_error(f"there are only {sum(one.rows for one in finished.values()):,} rows left")
+                raise self._changed_error(f"there are only {sum(one['rows'] for one in finished.values()):,} rows left")
             gather(self.output, [self._file(number) for number in range(len(finished))])
         shutil.rmtree(self.folder, ignore_errors=True)
         return [finished[number] for number in range(len(finished))]
@@ -143,11 +130,11 @@ class Parts:
     def _missing_parts(self, rows: Iterable[Input], finished: dict[int, Finished]) -> Iterator[ShardTask]:
         """Yield the parts that have not been scored, and add the scored parts to ``finished``."""
         for task in cut(rows, self.folder, self.part_rows):
-            before = self._load_finished(task.number)
+            before: Any = self._part(task.number).read()
             if before is None:
                 yield task
                 continue
-            if before.of != _hash(task):
+            if before["of"] != _hash(task):
                 raise self._changed_error(f"from {task.items[0].place} on there are other rows")
             finished[task.number] = before
             self.went_on += 1
@@ -158,20 +145,21 @@ class Parts:
             f"{self.folder} to start over"
         )
 
-    def _load_finished(self, number: int) -> Finished | None:
-        """Return a part that an earlier run finished, or None if it is missing or its file has changed."""
-        found = self._part(number).read()
-        return None if found is None else Finished(**{name: found[name] for name in COUNTS})
-
     def _write(self, task: ShardTask, scores: list[Scores]) -> Finished:
         made = iter(scores)
         lines = [self._line(item, made) for item in task.items]
         file = self._file(task.number)
         write_whole(file, "".join(map(json_line, lines)))
         bad, missing = (sum(name in line for line in lines) for name in ("error", MISSING))
-        done = Finished(task.number, _hash(task), len(lines), bad, missing)
-        scores_file = {"file": file.name, "bytes": file.stat().st_size, "sha256": sha256(file)}
-        self._part(task.number).write(asdict(done) | {"files": {"scores": scores_file}})
+        done: Finished = {
+            "number": task.number,
+            "of": _hash(task),
+            "rows": len(lines),
+            "bad": bad,
+            "missing": missing,
+            "files": {"scores": {"file": file.name, "bytes": file.stat().st_size, "sha256": sha256(file)}},
+        }
+        self._part(task.number).write(done)
         return done
 
     def _line(self, item: Input, scores: Iterator[Scores]) -> dict[str, Any]:
@@ -186,7 +174,7 @@ class Parts:
         return self.folder / f"{number:05}.jsonl"
 
     def _part(self, number: int) -> FinishedPart:
-        return FinishedPart(self.folder, self.folder / f"{number:05}.json", PartSummary)
+        return FinishedPart(self.folder, self.folder / f"{number:05}.json", Finished)
 
 
 def _texts(task: ShardTask) -> list[str]:

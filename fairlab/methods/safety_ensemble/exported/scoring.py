@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
-from fairlab.data.stream.shards import drawn_ahead, end_with_parent, process_pool
+from fairlab.data.stream.shards import drawn_ahead, process_pool
 from fairlab.types import FairlabError
 
 T = TypeVar("T")
 Scores = dict[str, Any]  # values of one text: score per harm and, on request, further values
 Scorer = Callable[[list[str]], list[Scores]]
-_scorer: Scorer | None = None
 
 
 def score_batches(
@@ -37,27 +37,22 @@ def score_batches(
             yield batch, scorer(texts(batch))
         return
     load()  # reports errors of the ensemble in one sentence before any process starts
-    with process_pool(num_proc, _start, load) as pool:
-        begun = ((batch, pool.submit(_score, texts(batch))) for batch in batches)
+    with process_pool(num_proc, partial(_load_alone, load)) as submit:
+        begun = ((batch, submit(_score, texts(batch))) for batch in batches)
         for batch, future in drawn_ahead(begun, num_proc):
             yield batch, future.result()
 
 
-def _start(load: Callable[[], Scorer]) -> None:
-    """Set up a worker process with one thread, so that workers do not compete for cores.
-
-    The worker ends with its parent process.
-    """
+def _load_alone(load: Callable[[], Scorer]) -> Scorer:
+    """Load the scorer of a worker process, and limit it to one thread, so that workers do not compete for cores."""
     from threadpoolctl import threadpool_limits
 
-    global _scorer
-    end_with_parent()
-    _scorer = load()
+    scorer = load()
     threadpool_limits(limits=1)
     if "torch" in sys.modules:  # loaded by a source of the ensemble
         sys.modules["torch"].set_num_threads(1)
+    return scorer
 
 
-def _score(texts: Sequence[str]) -> list[Scores]:
-    assert _scorer is not None
-    return _scorer(list(texts))
+def _score(texts: list[str], scorer: Scorer) -> list[Scores]:
+    return scorer(texts)

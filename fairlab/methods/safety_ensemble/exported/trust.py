@@ -97,9 +97,7 @@ def _check_identities(folder: Path, content: dict[str, Any]) -> None:
 def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return the settings of an ensemble's sources, including ``_target_``, by the sources' names.
 
-    Args:
-        folder: Folder of the ensemble.
-        given: Settings from the command line, by the sources' names; they take precedence over the folder's settings.
+    The settings ``given`` on the command line take precedence over the folder's.
 
     Raises:
         FairlabError: A source is not part of fairlab and the command does not name its class; a setting does not exist;

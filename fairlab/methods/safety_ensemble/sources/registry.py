@@ -18,9 +18,6 @@ def built_in_source(target: str) -> type[Source] | None:
 
     Only modules of this package are imported, and the class must be a source that one of them defines. A name in an
     ensemble's folder therefore cannot import any other module.
-
-    Args:
-        target: Dotted name of the class.
     """
     module, _, name = target.rpartition(".")
     modules = [f"{HERE}.{file.stem}" for file in sorted(Path(__file__).parent.glob("*.py"))]
@@ -34,9 +31,6 @@ def built_in_source(target: str) -> type[Source] | None:
 
 def source_class(target: str) -> type[Source]:
     """Return the class of a source that the user's own command or configuration names.
-
-    Args:
-        target: Dotted name of the class, in fairlab or in any importable module.
 
     Raises:
         FairlabError: The module cannot be imported, has no source with this name, or the source has no title.

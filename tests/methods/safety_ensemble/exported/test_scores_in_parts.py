@@ -51,7 +51,7 @@ def test_no_row_is_scored_twice(tmp_path):
     assert first.seen == ["text 1", "text 2", "text 3", "text 4"]
     assert second.seen == ["text 5", "text 6"]
     assert work.went_on == 2
-    assert [(one.rows, one.bad) for one in finished] == [(2, 0), (2, 0), (2, 0), (1, 1)]
+    assert [(one["rows"], one["bad"]) for one in finished] == [(2, 0), (2, 0), (2, 0), (1, 1)]
     lines = [json.loads(line) for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
     assert lines[0] == {"id": "1", "user": "u1", "hate": 6.0}
     assert [line["id"] for line in lines] == ["1", "2", "3", "4", "5", "6", "line 7"]
