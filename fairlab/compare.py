@@ -48,13 +48,8 @@ def main(arguments: Sequence[str]) -> None:
     found = compare(*chosen.results, adjust=chosen.adjust, margin=chosen.margin)
     if chosen.output:
         chosen.output.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(chosen.output, found.to_pandas().map(_cell).to_csv(index=False))
+        write_whole(chosen.output, found.to_pandas().map(csv_cell).to_csv(index=False))
     print_escaped(str(found))
-
-
-def _cell(value: object) -> object:
-    """Escape a value so that spreadsheets do not execute it."""
-    return csv_cell(value) if isinstance(value, str) else value
 
 
 @quiet_when_unread()

@@ -201,15 +201,7 @@ def check_folder(folder: Path, root: Path | None = None) -> None:
 
 
 def refuse_used(folder: Path, remedy: str = "give a new folder") -> None:
-    """Raise unless a folder is new or empty.
-
-    Args:
-        folder: Folder to write to.
-        remedy: End of the error message, which states what to do.
-
-    Raises:
-        FairlabError: The folder is not empty, or the path is not a folder.
-    """
+    """Raise unless a path is a new or an empty folder; the message ends with the ``remedy``."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FairlabError(f"{folder} already exists; {remedy}")
 

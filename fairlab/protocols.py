@@ -82,11 +82,7 @@ class ChecksData(Protocol):
     """Method that detects unsuitable data before training."""
 
     def check_data(self, data: Any) -> None:
-        """Raise if the training data does not suit the method.
-
-        Raises:
-            FairlabError: The data does not suit the method.
-        """
+        """Raise if the training data does not suit the method."""
 
 
 class TrainingData(Protocol):
@@ -332,11 +328,7 @@ class DataBenchmark(Measurement, Protocol):
     vectors: str | None
 
     def check_data(self, dataset: str, field: Any) -> None:
-        """Raise if the dataset clearly cannot be measured; by default, all datasets are accepted.
-
-        Raises:
-            FairlabError: The dataset cannot be measured.
-        """
+        """Raise if the dataset clearly cannot be measured; by default, all datasets are accepted."""
 
     def measure_data(self, dataset: str, field: Any, embed: Any, folder: Path) -> Outcome:
         """Measure the texts of a dataset; ``folder`` is for temporary data that does not fit into memory."""
@@ -378,10 +370,6 @@ class RowAugmentationOnAxes(RowAugmentation):
 
 
 def refuse_axis(values: Mapping[str, Any], why: str) -> None:
-    """Raise if an axis or attributes are set for an augmentation that does not take them.
-
-    Raises:
-        FairlabError: An axis or attributes are set; the message begins with ``why``.
-    """
+    """Raise if an axis or attributes are set for an augmentation that does not take them, for the reason ``why``."""
     if values["axis"] != "gender" or values["attributes"] is not None:
         raise FairlabError(f"{why}; omit axis and attributes")

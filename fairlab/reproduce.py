@@ -90,11 +90,7 @@ def reproduce(config: DictConfig) -> None:
 
 
 def run_and_say(jobs: Sequence[RunOfSeed], matrix: Matrix, output: Path, launcher: Mapping[str, Any]) -> list[str]:
-    """Run the missing jobs and print a line as each one ends.
-
-    Returns:
-        Names of the runs that failed or were skipped.
-    """
+    """Run the missing jobs, print a line as each one ends, and return the names of the failed and skipped runs."""
     failed = set()
     for name, sentence in run_missing(jobs, matrix, output, **launcher):
         if sentence:

@@ -238,11 +238,7 @@ def build_method(config: DictConfig, model: Any) -> Any:
 
 
 def refuse_incomplete(method: Any) -> None:
-    """Raise an error if a method lacks a member that a run reads.
-
-    Raises:
-        FairlabError: A member is missing, or its class has no title.
-    """
+    """Raise an error if a method lacks a member that a run reads, or a text that describes its class."""
     here = "fairlab.methods.base"
     announced = [name for kind in type(method).__mro__ if kind.__module__ == here for name in kind.__annotations__]
     members = [*Method.__annotations__, *(name for name in vars(Method) if not name.startswith("_")), *announced]
@@ -312,12 +308,7 @@ def augmenting(config: DictConfig) -> dict[str, Any]:
 
 
 def augment_on_rank_0(values: dict[str, Any], *, listed: bool) -> Any:
-    """Run an augmentation in one process while the others wait, and return its output folder.
-
-    Args:
-        values: Configuration of ``fairlab.augment``.
-        listed: Whether the folder is returned in a list.
-    """
+    """Run an augmentation in one process while the others wait; return its folder, in a list if ``listed``."""
     folder = str(made_folder(values)) if rank() == 0 else ""
     folder = gather_over_ranks(folder)[0]
     return [folder] if listed else folder

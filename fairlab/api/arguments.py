@@ -55,11 +55,7 @@ def _as_python(value: Any) -> Any:
 
 
 def _refuse_misfits(function: Callable[..., Any], arguments: dict[str, Any]) -> None:
-    """Check arguments against the annotations of a function.
-
-    Raises:
-        FairlabError: An argument does not fit, or a name or path contains a character that is not allowed in names.
-    """
+    """Check arguments against the function's annotations, and names and paths for characters that are not allowed."""
     hints, _ = hints_of(function)
     for name, value in arguments.items():
         hint = hints.get(name, Any)

@@ -33,12 +33,7 @@ Text = TypeVar("Text", str, list[str])
 
 @checked
 def rewrite(
-    text: Text,
-    *,
-    to: str,
-    axis: str = "gender",
-    rewriter: str = "rules",
-    settings: Mapping[str, Any] | None = None,
+    text: Text, *, to: str, axis: str = "gender", rewriter: str = "rules", settings: Mapping[str, Any] | None = None
 ) -> Text:
     """Rewrite one or more texts so that the people in them have the target attribute.
 

@@ -109,11 +109,7 @@ def _configuration(config: dict[str, Any], models: Mapping[str, Any], own: Seque
     """Return the configuration for the record, with the names of models and the classes of user-defined benchmarks."""
     names = {label: model_name(model) for label, model in models.items()}
     classes = {one.name: {"_target_": f"{type(one).__module__}.{type(one).__qualname__}"} for one in own}
-    return {
-        **config,
-        "model": names.get("", names),
-        "benchmark": {**(config.get("benchmark") or {}), **classes},
-    }
+    return {**config, "model": names.get("", names), "benchmark": {**(config.get("benchmark") or {}), **classes}}
 
 
 def _command(models: Mapping[str, Any], asked: Sequence[Any], values: Mapping[str, Any]) -> str:

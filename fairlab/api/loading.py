@@ -197,7 +197,8 @@ def _wrap_object(model: Any, settings: Mapping[str, Any]) -> ModelObject | None:
     encode, harness = getattr(model, "encode", None), is_harness_model(model)
     if isinstance(model, type | str | bytes) or not (callable(encode) or callable(model) or harness):
         return None
-    name = _object_name(model)
+    own = getattr(model, "__name__", "")
+    name = f"the function {own}" if own else f"this {type(model).__name__}"
     if settings:
         raise FairlabError(f"{name} has its own settings; leave out {', '.join(settings)}")
     if harness:
@@ -209,12 +210,6 @@ def _wrap_object(model: Any, settings: Mapping[str, Any]) -> ModelObject | None:
     if is_mteb_encoder(model):
         return ModelObject(name, mteb_encode(model), limit=limit_of(model))
     return ModelObject(name, encode if callable(encode) else model, limit=limit_of(model))
-
-
-def _object_name(model: Any) -> str:
-    """Return a name for an object that encodes texts."""
-    own = getattr(model, "__name__", "")
-    return f"the function {own}" if own else f"this {type(model).__name__}"
 
 
 def _convert_sentence_transformer(sentence: Any) -> Backbone | ModelObject:
@@ -264,11 +259,7 @@ def loaded_with_facts(model: Any, config: Mapping[str, Any]) -> tuple[Any, dict[
 
 
 def model_name(model: Any) -> str:
-    """Return the name under which a record lists a model.
-
-    Returns:
-        Name or folder of the model; for an object, its type and the source of its weights.
-    """
+    """Return the name or folder under which a record lists a model; for an object, its type and source of weights."""
     if isinstance(model, str | Path):
         return str(model)
     from fairlab.backbones.model_object import ModelObject

@@ -113,12 +113,9 @@ def mend(model: Any, axis: Any = "gender", keep: str | None = None, *, data: Any
         False
     """
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
-    given = {"axis": axis, "keep": keep, "output": Path(kept.name) / "mend", **_without_none(settings)}
+    given = {"axis": axis, "keep": keep, "output": Path(kept.name) / "mend"}
+    given |= {name: value for name, value in settings.items() if value is not None}
     if data is None:
         return Mended(mend_model(named_model(model, Path(kept.name)), given), kept)
     classifier = as_audited(model)
     return Mended(mend_model(classifier, given, data), kept, classifier)
-
-
-def _without_none(settings: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if value is not None}

@@ -10,7 +10,7 @@ import logging
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from http.client import HTTPException, IncompleteRead
 from importlib import import_module
@@ -60,7 +60,8 @@ def as_classifier(model: Any) -> AnyClassifier:
     if hasattr(model, "is_cut"):  # a Backbone, whose class takes seconds to import
         return _transformer(model, model.name)
     if callable(model):
-        return AnyClassifier(f"the function {getattr(model, '__name__', type(model).__name__)}", _plain_call(model))
+        name = f"the function {getattr(model, '__name__', type(model).__name__)}"
+        return AnyClassifier(name, lambda texts: model([one[0] if len(one) == 1 else tuple(one) for one in texts]))
     raise FairlabError(
         f"a {type(model).__name__} is not a classifier; give a folder or hub name, a scikit-learn pipeline or a "
         "function from texts to probabilities"
@@ -85,17 +86,13 @@ def _named(name: str) -> AnyClassifier:
         )
     base, at, rule = name.rpartition("@")
     if at and rule.endswith(".json"):
-        return _mended(base, Path(rule))
+        return mended(as_classifier(base), read_rule(Path(rule)))
     if Path(name).is_dir() and (model_folder(Path(name)) / DESCRIPTION).is_file():
         return _ensemble(name)
     module, colon, attribute = name.partition(":")
     if colon and not Path(name).exists() and attribute.isidentifier():
         return _of_module(module, attribute, name)
     return _loaded(name)
-
-
-def _mended(base: str, rule: Path) -> AnyClassifier:
-    return mended(as_classifier(base), read_rule(rule))
 
 
 def _of_module(module: str, attribute: str, name: str) -> AnyClassifier:
@@ -178,10 +175,6 @@ def _pipeline(model: Any) -> AnyClassifier:
         return np.stack([one[:, -1] for one in found], axis=1) if isinstance(found, list) else found
 
     return AnyClassifier(name, call, classes, "several" if columns else None)
-
-
-def _plain_call(function: Callable[[list[Any]], Any]) -> Callable[[Sequence[Fields]], Any]:
-    return lambda texts: function([fields[0] if len(fields) == 1 else tuple(fields) for fields in texts])
 
 
 def _ensemble(folder: str) -> AnyClassifier:

@@ -91,15 +91,11 @@ def members_of(groups: Sequence[str]) -> Members:
 
 
 def group_rates(of_label: Binary, members: Members) -> list[Rate]:
-    """Return the rates and AUCs of every group, the gap in each of them, and equalized odds.
+    """Return the rates and AUCs of each of two or more groups, the gap in each of them, and equalized odds.
 
     A gap is the largest difference between two groups. ``equalized_odds`` is the larger of the gaps in true and in
     false positive rate. A rate is omitted for groups without the required rows. For example, a group without negatives
     has no false positive rate.
-
-    Args:
-        of_label: Predictions of one label.
-        members: Two groups or more.
     """
     values, draws, counts = _rates(of_label, members)
     found = []

@@ -169,7 +169,9 @@ class Audit(Benchmark):
         changed, control = answers.changed
         moved, control_moved = answers.moved(self.data.kind == "score")
         order = self.order.setdefault(axis, np.lexsort((-moved, control, ~changed)).tolist())
-        sides = [_position(side) for side in (answers.before, answers.after, answers.control)]
+        # the label's position, the score, or the number of predicted labels
+        predictions = (answers.before, answers.after, answers.control)
+        sides = [side if side.ndim == 1 else side.sum(axis=1) for side in predictions]
         return np.stack([changed, control, moved, control_moved, *sides], axis=1)[order].astype(np.float32)
 
     def _of_axis(self, one: Pairs, answers: PairOutputs, read: Sequence[tuple[Pair, Any]]) -> Iterator[Quantity]:
@@ -211,11 +213,6 @@ def _differs(first: Array, second: Array) -> NDArray[np.bool_]:
     """
     different = first != second
     return different if different.ndim == 1 else different.any(axis=1)
-
-
-def _position(side: Array) -> Array:
-    """Return a number for each prediction: the label's position, the score, or the number of predicted labels."""
-    return side if side.ndim == 1 else side.sum(axis=1)
 
 
 def _accuracy(labels: Array, data: LabelledRows) -> Quantity:

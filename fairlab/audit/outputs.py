@@ -209,23 +209,17 @@ def _shaped(model: AnyClassifier, found: Array, n: int, labels: Sequence[str], k
     outputs = found.reshape(len(found), -1) if found.ndim else found.reshape(1, 1)
     if len(outputs) != n:
         raise FairlabError(f"{model.name} gives {len(outputs)} outputs for {n} texts; return one row per text")
-    if kind == "score":
-        wanted = 1
-    else:
-        wanted = len(labels)
-        if outputs.shape[1] == 1 and wanted == 2 and kind == "one":
-            outputs = np.concatenate([1 - outputs, outputs], axis=1)
+    if outputs.shape[1] == 1 and len(labels) == 2 and kind == "one":
+        outputs = np.concatenate([1 - outputs, outputs], axis=1)
+    wanted = 1 if kind == "score" else len(labels)
     if outputs.shape[1] != wanted:
+        scores = ", or labels=[] if they are scores" if outputs.shape[1] == 1 and kind == "one" else ""
         raise FairlabError(
             f"{model.name} gives {outputs.shape[1]} outputs per text, and there are {wanted} labels "
             f"({listed_names(labels, 'a score')}); give labels=[...] in the order of its outputs"
-            f"{_or_scores(outputs, kind)}"
+            f"{scores}"
         )
     return outputs
-
-
-def _or_scores(outputs: Array, kind: Kind) -> str:
-    return ", or labels=[] if they are scores" if outputs.shape[1] == 1 and kind == "one" else ""
 
 
 def _refuse_other_outputs(model: AnyClassifier, outputs: Array, kind: Kind) -> None:

@@ -105,11 +105,7 @@ def make_pairs(
 
 
 def refuse_without_people(found: Sequence[Pairs], name: str) -> None:
-    """Raise if no text could be rewritten along any axis.
-
-    Raises:
-        FairlabError: There is no pair.
-    """
+    """Raise if no text could be rewritten along any axis, so that there is no pair."""
     if not any(found):
         axes = ", ".join(one.axis for one in found)
         raise FairlabError(

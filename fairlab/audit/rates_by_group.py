@@ -10,19 +10,11 @@ from numpy.typing import NDArray
 
 from fairlab.audit.data import LabelledRows
 from fairlab.audit.described import slugs
-from fairlab.audit.group_rates import (
-    SMALLEST,
-    TESTED,
-    Binary,
-    Members,
-    Rate,
-    detectable_gap,
-    group_rates,
-    members_of,
-)
+from fairlab.audit.group_rates import SMALLEST, TESTED, Binary, Members, Rate, detectable_gap, group_rates, members_of
 from fairlab.audit.people import FOUND
+from fairlab.benchmarks.group_differences import fixed
 from fairlab.benchmarks.readings import Quantity
-from fairlab.metrics.bootstrap import RESAMPLES, percentile_interval, weighted_draws
+from fairlab.metrics.bootstrap import percentile_interval, weighted_draws
 from fairlab.metrics.sliced_averages import largest_gap
 from fairlab.types import FairlabError
 
@@ -62,11 +54,7 @@ def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple
 
 
 def refuse_small_groups(data: LabelledRows) -> None:
-    """Raise if a column of groups has too few large groups to compare.
-
-    Raises:
-        FairlabError: A column has fewer than two groups of at least 20 rows.
-    """
+    """Raise if a required column of groups has fewer than two groups of at least 20 rows."""
     for column, groups in data.groups.items():
         members = members_of(groups)
         if len(members.names) < 2 and not _is_optional(column):
@@ -138,8 +126,7 @@ def _detectable(subset: str, of_label: Binary, members: Members, names: Sequence
     for name in names:
         value = 100 * detectable_gap(of_label, members, name)
         if math.isfinite(value):
-            nothing = np.full(RESAMPLES, math.nan)
-            yield Quantity(subset, f"detectable_{name}", value, nothing, len(of_label.truth), interval=(value, value))
+            yield fixed(subset, f"detectable_{name}", value, len(of_label.truth))
 
 
 def _of_scores(column: str, members: Members, errors: Array) -> Iterator[Quantity]:

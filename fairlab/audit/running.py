@@ -226,13 +226,6 @@ def label_rows(
 ) -> LabelledRows:
     """Add labels and groups to rows, with the columns given in the settings of an audit.
 
-    Args:
-        name: Name of the data, for messages.
-        rows: Rows with text.
-        settings: Settings of the audit.
-        model: Classifier that predicts the labels of the rows.
-        names: Names of the labels, as for :func:`read_labelled`.
-
     Raises:
         FairlabError: The data does not fit.
     """

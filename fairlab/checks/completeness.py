@@ -11,31 +11,20 @@ HOW = "see docs/extending.md for an example"
 
 
 def refuse_without_title(kind: type[Any], what: str) -> None:
-    """Raise if a class lacks the texts that cards and reports need to describe it.
-
-    Args:
-        kind: Class of a method or a source.
-        what: Kind of the part, such as ``method``.
-
-    Raises:
-        FairlabError: The class has no title, limits or citation.
-    """
+    """Raise if a class, of the kind ``what``, lacks a title, limits or a citation, which cards and reports need."""
     for name in ("title", "limits", "citation"):
         if not str(getattr(kind, name, "")).strip():
             raise FairlabError(f"the {what} {kind.__name__} has no {name}; give its class one, {HOW}")
 
 
 def refuse_without(part: Any, names: Iterable[str], what: str, base: str) -> None:
-    """Raise if an object lacks a member.
+    """Raise if an object lacks members; the message lists all missing ones.
 
     Args:
         part: Object that a configuration names.
         names: Names of the members.
         what: Kind of the part, such as ``method``.
         base: Class that defines or declares these members.
-
-    Raises:
-        FairlabError: A member is missing; the message lists all missing members.
     """
     if missing := [name for name in names if not hasattr(part, name)]:
         raise FairlabError(

@@ -28,12 +28,7 @@ def printable(text: str) -> str:
 
 
 def print_escaped(*lines: object, error: bool = False) -> None:
-    """Print lines with escaped control characters. All terminal output of the package uses this function.
-
-    Args:
-        lines: Texts of one or more lines.
-        error: Whether to print to standard error instead of standard output.
-    """
+    """Print lines with escaped control characters, to standard error if ``error``, as all output of the package."""
     for line in lines:
         print(printable(str(line)), file=sys.stderr if error else sys.stdout, flush=True)
 
@@ -49,9 +44,7 @@ def utf8(value: Any) -> Any:
 def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> pandas.DataFrame:
     """Return rows as a DataFrame whose texts and column names are valid UTF-8, as Arrow requires.
 
-    Args:
-        rows: Rows, each a mapping from column name to value.
-        columns: Names of the columns, or None to use the keys of the rows.
+    The columns are by default the keys of the rows.
     """
     import pandas
 
@@ -59,11 +52,12 @@ def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = 
     return pandas.DataFrame(whole, columns=None if columns is None else list(map(utf8, columns)))
 
 
-def csv_cell(text: str) -> str:
+def csv_cell(value: Any) -> Any:
     """Put a quote before a text that looks like a formula, so that spreadsheet programs do not execute it.
 
-    If quotes precede the formula sign, one more quote is added, so that :func:`csv_text` restores every text exactly.
-    Full-width signs are also treated as formula signs, because some programs do so.
+    Values other than texts are returned unchanged. If quotes precede the formula sign, one more quote is added, so that
+    :func:`csv_text` restores every text exactly. Full-width signs are also treated as formula signs, because some
+    programs do so.
 
     Source: https://owasp.org/www-community/attacks/CSV_Injection
 
@@ -71,7 +65,7 @@ def csv_cell(text: str) -> str:
         >>> csv_cell("=1+1"), csv_cell("a=b"), csv_cell("'=1")
         ("'=1+1", 'a=b', "''=1")
     """
-    return f"{QUOTE}{text}" if _is_formula(text.lstrip(QUOTE)) else text
+    return f"{QUOTE}{value}" if isinstance(value, str) and _is_formula(value.lstrip(QUOTE)) else value
 
 
 def csv_text(cell: str) -> str:

@@ -26,10 +26,6 @@ MOST_NODES = 1_000_000  # maximum number of values in a YAML file after its alia
 def read_json(file: Path, most: int = MOST_BYTES) -> Any:
     """Read a JSON file.
 
-    Args:
-        file: Path of the file.
-        most: Maximum size in bytes.
-
     Raises:
         FairlabError: The file is missing, is larger than ``most`` bytes, is not JSON, or is nested too deeply.
     """
@@ -103,30 +99,19 @@ def parse_yaml(text: str, file: Path, otherwise: str = "is not YAML") -> Any:
 
 
 def refuse_long_yaml(length: int, file: Path) -> None:
-    """Refuse a YAML text that would take too long to parse.
-
-    Args:
-        length: Length of the text in bytes or characters.
-        file: File to name in error messages.
-
-    Raises:
-        FairlabError: The length exceeds :data:`MOST_YAML`.
-    """
+    """Refuse a YAML text of a file that is longer, in bytes or characters, than :data:`MOST_YAML`."""
     if length > MOST_YAML:
         raise FairlabError(f"{file} has more than {MOST_YAML:,} bytes of YAML, the limit for such a file; shorten it")
 
 
 def require_form(file: Path, content: Any, form: Any, key: str = "") -> None:
-    """Refuse content that does not fit a schema.
+    """Refuse content that does not fit a schema; the message describes the first mismatch.
 
     Args:
         file: File to name in error messages.
         content: Content of the file, or a part of the content.
         form: Type annotation that serves as the schema, such as a ``TypedDict``; see :mod:`fairlab.checks.values`.
         key: Dotted key of the part, or an empty text for the whole content.
-
-    Raises:
-        FairlabError: The content does not fit; the message describes the first mismatch.
     """
     for fault in faults(key, content, form, nodes=False):
         raise FairlabError(f"{file}: {fault.lstrip()}")

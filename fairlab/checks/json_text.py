@@ -25,8 +25,6 @@ def from_json(text: str, *, parse_constant: Callable[[str], Any] | None = None) 
         value = json.loads(text, parse_constant=parse_constant, object_pairs_hook=_unique_object)
     except RecursionError:
         raise ValueError("nested too deeply") from None
-    except json.JSONDecodeError:
-        raise
     except ValueError as error:
         if "integer string conversion" in str(error):  # the interpreter's limit on the length of an integer
             raise ValueError("an integer has too many digits") from error

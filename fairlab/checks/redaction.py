@@ -12,8 +12,7 @@ from functools import cache
 from typing import Any
 
 SECRET_NAME = re.compile(
-    r"KEY|TOKEN|SECRET|PASSW|PASSPHR|CREDENTIAL|(?<![A-Z])(PAT|AUTH)(?![A-Z])|(PASS|(?<=_)PWD)(?![A-Z])",
-    re.IGNORECASE,
+    r"KEY|TOKEN|SECRET|PASSW|PASSPHR|CREDENTIAL|(?<![A-Z])(PAT|AUTH)(?![A-Z])|(PASS|(?<=_)PWD)(?![A-Z])", re.IGNORECASE
 )
 SHORTEST, LONG = 6, 12  # minimum length of a secret, and minimum length for redaction inside words
 VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")

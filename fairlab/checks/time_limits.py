@@ -14,14 +14,11 @@ class TooSlow(Exception):
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise :class:`TooSlow` in a ``with`` block that exceeds the time limit.
+    """Raise :class:`TooSlow` in a ``with`` block that exceeds the time limit in seconds.
 
     The exception is raised at the thread's next Python instruction. A call of compiled code is not interrupted; the
     exception is raised when the call returns. Alternatives have disadvantages: a signal would reach only the main
     thread, and a separate process would need copies of all loaded objects.
-
-    Args:
-        seconds: Maximum duration of the block.
     """
     thread, lock, over = ctypes.c_ulong(threading.get_ident()), threading.Lock(), False
 

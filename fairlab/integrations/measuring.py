@@ -10,7 +10,6 @@ import torch
 
 from fairlab.api.evaluating import evaluate
 from fairlab.protocols import Benchmark
-from fairlab.record import Reading
 from fairlab.types import FairlabError
 
 
@@ -35,13 +34,13 @@ def measured_values(
     module = model[0] if isinstance(model, tuple) else model
     with undisturbed(module), torch.no_grad():
         readings = evaluate(model, benchmarks, settings=settings, limit=limit).readings
-    return dict(pair for reading in readings if reading.headline for pair in _values(reading))
-
-
-def _values(reading: Reading) -> Iterator[tuple[str, float]]:
-    yield reading.key, reading.value
-    if reading.ideal is not None:
-        yield f"{reading.key}_distance", abs(reading.value - reading.ideal)
+    values: dict[str, float] = {}
+    for reading in readings:
+        if reading.headline:
+            values[reading.key] = reading.value
+            if reading.ideal is not None:
+                values[f"{reading.key}_distance"] = abs(reading.value - reading.ideal)
+    return values
 
 
 @contextmanager
@@ -59,11 +58,7 @@ def undisturbed(module: Any) -> Iterator[None]:
 
 
 def refuse_interval(every: int) -> int:
-    """Check the number of steps between measurements, and return it.
-
-    Raises:
-        FairlabError: The number is below 1.
-    """
+    """Check that the number of steps between measurements is at least 1, and return it."""
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise FairlabError(f"every must be a number of steps of at least 1, not {every}")
     return every

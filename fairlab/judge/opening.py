@@ -54,11 +54,7 @@ def json_objects(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def parsed(text: str, place: str) -> Any:
-    """Parse a JSON text.
-
-    Args:
-        text: JSON text.
-        place: File, and line if there is one, to name in error messages.
+    """Parse a JSON text; errors name its ``place``: a file, and a line if there is one.
 
     Raises:
         FairlabError: The text is truncated or not JSON.
@@ -70,11 +66,7 @@ def parsed(text: str, place: str) -> Any:
 
 
 def as_object(content: Any, place: str) -> dict[str, Any]:
-    """Return a JSON value after checking that it is an object.
-
-    Args:
-        content: JSON value.
-        place: File, and line if there is one, to name in error messages.
+    """Return a JSON value after checking that it is an object; errors name its ``place``.
 
     Raises:
         FairlabError: The value is not an object.

@@ -35,28 +35,24 @@ def read_tool_runs(place: str | Path) -> list[ToolRun]:
         FairlabError: The file or folder does not exist, contains a link that leads out of it, or contains no run of a
             supported tool; or a file is damaged.
     """
-    runs = find_tool_runs(place)
+    if runs := find_tool_runs(place):
+        return runs
     path, columns = Path(place), " and ".join(item_tables.COLUMNS)
-    if not runs and path.is_dir() and (own := run_folders(path)):
+    if path.is_dir() and (own := run_folders(path)):
         named = " ".join(map(str, own[:MOST_NAMED]))
         raise FairlabError(f"{place} holds runs of fairlab ({len(own)}); give the folders of some, such as {named}")
-    packed = (
-        [file for file in ([path] if path.is_file() else _files(path)) if file.suffix in PACKED] if not runs else []
-    )
-    if packed:
+    if packed := [file for file in ([path] if path.is_file() else _files(path)) if file.suffix in PACKED]:
         raise FairlabError(f"{packed[0]} is compressed; unpack it, and give the files in it")
-    if not runs and path.suffix in SPREADSHEETS:
+    if path.suffix in SPREADSHEETS:
         raise FairlabError(f"{place} is a spreadsheet; save it as .csv with the columns {columns}")
-    if not runs and path.suffix == ".jsonl" and path.name.startswith("samples_"):
+    if path.suffix == ".jsonl" and path.name.startswith("samples_"):
         raise FairlabError(f"{place} contains only the samples of a run; give the file results_DATE.json next to it")
-    if not runs and path.suffix in TABLES:
+    if path.suffix in TABLES:
         first = beginning(path).partition("\n")[0].strip()[:80]
         begins = f" (it begins with '{first}')" if first else ""
         raise FairlabError(f"{place} has no columns {columns}, separated by commas, in UTF-8{begins}; name them so")
-    if not runs:
-        tools = ", ".join(reader.TOOL for reader in readers())
-        raise FairlabError(f"{place} holds no readable results; give results of {tools}")
-    return runs
+    tools = ", ".join(reader.TOOL for reader in readers())
+    raise FairlabError(f"{place} holds no readable results; give results of {tools}")
 
 
 def find_tool_runs(place: str | Path) -> list[ToolRun]:

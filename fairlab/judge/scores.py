@@ -88,12 +88,7 @@ class ToolRun:
     left_out: tuple[str, ...] = ()
 
 
-def item_scores(
-    task: str,
-    metric: str,
-    rows: Sequence[tuple[str, float, str, str]],
-    **more: object,
-) -> TaskScores:
+def item_scores(task: str, metric: str, rows: Sequence[tuple[str, float, str, str]], **more: object) -> TaskScores:
     """Collect scores with one value per item. Several answers to an item are averaged.
 
     Args:

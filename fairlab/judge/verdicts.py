@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # pandas takes a second to import
     import pandas
 
 UNLIKE = 10  # largest score from which a scale differs from that of scores up to 1
-Adjustment = Literal["holm", "bh"]
 ADJUSTMENTS: dict[str, tuple[str, Callable[[Sequence[float]], Array]]] = {
     "holm": ("Holm", holm),
     "bh": ("Benjamini-Hochberg", benjamini_hochberg),

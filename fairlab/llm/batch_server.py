@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fairlab.llm.budget import SHARE
-from fairlab.llm.endpoint import Answer
+from fairlab.llm.endpoint import Answer, TooLong
 from fairlab.llm.exchange import Attempt, ExchangeOutcome, Request, StillAtWork, address
 from fairlab.llm.ledger import Ledger, RecordedJob
 from fairlab.llm.server import Server
@@ -126,7 +126,7 @@ class BatchServer(Server):
         content = "".join(lines.values()).encode()
         form = {"files": {"file": ("requests.jsonl", content, "application/jsonl")}, "data": {"purpose": "batch"}}
         uploaded = await self._object("POST", "/files", **form)
-        job = RecordedJob(_text_of(uploaded, "id"), self.url, "", frozenset(lines))
+        job = RecordedJob(_id_in(uploaded), self.url, "", frozenset(lines))
         self.ledger.keep_job(job)
         return await self._created(job)
 
@@ -134,7 +134,7 @@ class BatchServer(Server):
         order = {"input_file_id": job.file, "endpoint": self.endpoint, "completion_window": WINDOW}
         # a second request would be charged again
         made = await self._object("POST", "/batches", retried=False, json=order)
-        job = replace(job, id=_text_of(made, "id"))
+        job = replace(job, id=_id_in(made))
         self.ledger.keep_job(job)
         log.info("batch job %s of %d requests is running; a restarted run collects it", job.id, len(job.keys))
         return job
@@ -147,12 +147,12 @@ class BatchServer(Server):
             data = [one for one in listed.get("data") or [] if isinstance(one, dict)]
             for one in data:
                 if one.get("input_file_id") == job.file:
-                    job = replace(job, id=_text_of(one, "id"))
+                    job = replace(job, id=_id_in(one))
                     self.ledger.keep_job(job)
                     return job
             if not (data and listed.get("has_more")):
                 return await self._created(job)
-            after = f"&after={quote(_text_of(data[-1], 'id'), safe='')}"
+            after = f"&after={quote(_id_in(data[-1]), safe='')}"
 
     async def _collect_attempts(self, job: RecordedJob, asked: Mapping[str, Request]) -> dict[str, Attempt]:
         """Wait until a job has ended, and return its attempts for the given requests."""
@@ -235,13 +235,7 @@ class BatchServer(Server):
         return dict(answer.body)
 
     async def _call(
-        self,
-        method: str,
-        path: str,
-        *,
-        retried: bool = True,
-        lost: type[FairlabError] = FairlabError,
-        **content: Any,
+        self, method: str, path: str, *, retried: bool = True, lost: type[FairlabError] = FairlabError, **content: Any
     ) -> Answer:
         """Send an HTTP request and return the response.
 
@@ -256,7 +250,9 @@ class BatchServer(Server):
         for wait in (0.0, *(WAITS if retried else ())):
             await asyncio.sleep(wait)
             try:
-                answer = await self._once(method, path, content)
+                answer = await self._receive(method, self.root + path, LONGEST_FILE, **content)
+            except TooLong as error:
+                raise FairlabError(f"{self.root} sent more than {LONGEST_FILE:,} bytes; request fewer texts") from error
             except (httpx2.RequestError, httpx2.TimeoutException) as error:
                 reason = self.clean(str(error) or type(error).__name__)
                 continue
@@ -268,24 +264,11 @@ class BatchServer(Server):
             "to collect their results, or set llm.batch=false"
         )
 
-    async def _once(self, method: str, path: str, content: Mapping[str, Any]) -> Answer:
-        body = bytearray()
-        async with self.client.stream(method, self.root + path, **content) as response:
-            async for part in response.aiter_bytes():
-                body += part
-                if len(body) > LONGEST_FILE:
-                    raise FairlabError(f"{self.root} sent more than {LONGEST_FILE:,} bytes; request fewer texts")
-            return Answer(response.status_code, None, bytes(body))
 
-
-def _text_of(found: Mapping[str, Any], name: str) -> str:
-    """Return a required text field of a JSON object from the server.
-
-    Raises:
-        FairlabError: The field is missing.
-    """
-    if not isinstance(value := found.get(name), str) or not value:
-        raise FairlabError(f"the server's description of a batch job lacks '{name}'; set llm.batch=false")
+def _id_in(found: Mapping[str, Any]) -> str:
+    """Return the identifier in the server's description of a file or a job, or raise an error if it is missing."""
+    if not isinstance(value := found.get("id"), str) or not value:
+        raise FairlabError("the server's description of a batch job lacks 'id'; set llm.batch=false")
     return value
 
 

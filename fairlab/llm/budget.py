@@ -31,13 +31,7 @@ class Price:
                 raise FairlabError(f"llm.price.{name} must be 0 or more dollars, not {value}")
 
     def dollars(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
-        """Return the price of one call.
-
-        Args:
-            prompt_tokens: Number of tokens of the prompt.
-            completion_tokens: Number of tokens of the reply.
-            cached_tokens: Number of the prompt tokens that were in the server's cache.
-        """
+        """Return the price of one call, whose cached tokens are part of the prompt's tokens."""
         cached = min(cached_tokens, prompt_tokens) if self.cached is not None else 0
         prompt = (prompt_tokens - cached) * self.input + cached * (self.cached or 0.0)
         return (prompt + completion_tokens * self.output) / 1e6

@@ -199,20 +199,15 @@ class LLM:
     def forecast(self, requests: Sequence[Request]) -> Forecast:
         """Estimate the resources that :meth:`ask` would use for the requests, without sending them."""
         found, missing = self._look_up(requests)
-        prompt_tokens = sum(estimated_tokens(request.prompt) for request in missing.values())
-        completion_tokens = sum(request.max_tokens for request in missing.values())
+        most = self._maximum_spending(list(missing.values()))
         return Forecast(
             requests=len(found) + len(missing),
             recorded=len(found),
-            calls=len(missing),
-            prompt_tokens=prompt_tokens,
-            completion_tokens=completion_tokens,
-            dollars=self._share() * self.price.dollars(prompt_tokens, completion_tokens) if self.price else None,
+            calls=most.calls,
+            prompt_tokens=most.prompt_tokens,
+            completion_tokens=most.completion_tokens,
+            dollars=most.dollars if self.price else None,
         )
-
-    def _share(self) -> float:
-        """Return the proportion of the usual price that is charged."""
-        return SHARE if self.model is not None and self.model.in_jobs else 1.0
 
     def address_of(self, request: Request) -> str:
         """Return the ledger address of the reply to a request."""
@@ -348,10 +343,11 @@ class LLM:
         self.ledger.spend(key, stage, attempt, dollars)
 
     def _maximum_spending(self, requests: Sequence[Request]) -> Spent:
-        """Return the maximum resources of a batch job, for estimated prompt lengths and replies of maximum length."""
+        """Return the maximum resources of requests, for estimated prompt lengths and replies of maximum length."""
         prompts = sum(estimated_tokens(request.prompt) for request in requests)
         replies = sum(request.max_tokens for request in requests)
-        dollars = SHARE * self.price.dollars(prompts, replies) if self.price else 0.0
+        share = SHARE if self.model is not None and self.model.in_jobs else 1.0
+        dollars = share * self.price.dollars(prompts, replies) if self.price else 0.0
         return Spent(len(requests), prompts, replies, 0.0, dollars)
 
     def _finish_call(self, item: PendingCall) -> Reply:

@@ -26,7 +26,7 @@ RESERVED = ("model", "messages", "prompt", "input", "stream", "n")  # parameters
 
 
 class TooLong(Exception):
-    """Error for a response longer than :data:`LONGEST_BODY`."""
+    """Error for a response that is longer than its limit."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Endpoint:
         outcome, reason = ExchangeOutcome.OK, ""
         try:
             async with asyncio.timeout(self.total_timeout):
-                answer = await self._ask(payload)
+                answer = await self._receive("POST", self.url, LONGEST_BODY, json=payload)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             outcome, reason = ExchangeOutcome.UNREACHABLE, str(error) or type(error).__name__
         except TimeoutError:
@@ -209,19 +209,19 @@ class Endpoint:
             outcome, reason = ExchangeOutcome.SERVER_ERROR, f"the answer is longer than {LONGEST_BODY:,} bytes"
         return RoundTrip(answer, outcome, self.clean(reason), time.perf_counter() - started)
 
-    async def _ask(self, payload: Mapping[str, Any]) -> Answer:
-        """Return the server's response.
+    async def _receive(self, method: str, url: str, longest: int, **content: Any) -> Answer:
+        """Send an HTTP request, and return the response.
 
         Raises:
-            TooLong: The response is longer than the limit.
+            TooLong: The response is longer than ``longest`` bytes.
         """
-        content = bytearray()
-        async with self.client.stream("POST", self.url, json=payload) as response:
+        body = bytearray()
+        async with self.client.stream(method, url, **content) as response:
             async for part in response.aiter_bytes():
-                content += part
-                if len(content) > LONGEST_BODY:
+                body += part
+                if len(body) > longest:
                     raise TooLong
-            return Answer(response.status_code, response.headers.get("retry-after"), bytes(content))
+            return Answer(response.status_code, response.headers.get("retry-after"), bytes(body))
 
     def listed(self) -> list[str]:
         """Return the names of the models that the server lists.
@@ -264,11 +264,7 @@ class Endpoint:
         return "" if one.startswith(other) or other.startswith(one) else self.clean(named)
 
     def refuse_other_model(self, body: Any) -> None:
-        """Raise an error if a response names a model other than the requested one.
-
-        Raises:
-            FairlabError: Another model answered.
-        """
+        """Raise an error if a response names a model other than the requested one."""
         if named := self.other_model(body):
             raise FairlabError(
                 f"{self.url} answers as {named}, not as {self.name}; give the name of the model that it serves"
@@ -322,11 +318,7 @@ class Endpoint:
 
 
 def checked_url(base_url: str, whose: str) -> str:
-    """Check the address of a server, and return it without a final slash.
-
-    Args:
-        base_url: Address of the server.
-        whose: Prefix of the names of settings in messages.
+    """Return a server's checked address without a final slash; ``whose`` is the prefix of settings in messages.
 
     Raises:
         FairlabError: The address is not a URL, or contains a password or a query.

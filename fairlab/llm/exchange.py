@@ -247,10 +247,6 @@ def answer_log_probability(tokens: Sequence[str], log_probabilities: Sequence[fl
     schema. However, servers report log-probabilities from before the schema is applied, which may be very low for such
     tokens.
 
-    Args:
-        tokens: Text of each token of the reply.
-        log_probabilities: Log-probability of each token given the previous ones.
-
     Returns:
         Sum, at most 0, or None if there is no such token or a value is not a log-probability.
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fairlab.llm.budget import Spent
 from fairlab.llm.exchange import Attempt, Reply
@@ -127,6 +128,11 @@ class Ledger:
         except (sqlite3.Error, OSError) as error:
             raise FairlabError(f"the ledger {self.path} cannot be used: {error}; choose another llm.ledger") from error
 
+    def _rows(self, query: str, *values: object) -> list[Any]:
+        """Execute a statement, and return the resulting rows."""
+        with self._one_sentence():
+            return self.database.execute(query, values).fetchall()
+
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._one_sentence():
@@ -149,10 +155,8 @@ class Ledger:
     def replies(self) -> Iterator[tuple[str, str]]:
         """Yield the address and the JSON of every reply, including failures, in the order of the addresses."""
         found: dict[str, str] = {}
-        with self._one_sentence():
-            for table in reversed(self._tables()):  # an answer takes precedence over earlier failures
-                query = f"SELECT CAST(key AS TEXT), CAST(reply AS TEXT) FROM {table}"
-                found |= self.database.execute(query).fetchall()
+        for table in reversed(self._tables()):  # an answer takes precedence over earlier failures
+            found |= self._rows(f"SELECT CAST(key AS TEXT), CAST(reply AS TEXT) FROM {table}")
         yield from sorted(found.items())
 
     def failure(self, key: str) -> Reply | None:
@@ -165,16 +169,13 @@ class Ledger:
         The table of failures may be absent: ledgers of earlier versions do not have one.
         """
         query = "SELECT name FROM sqlite_master WHERE name IN ('answers', 'failures') ORDER BY name"
-        with self._one_sentence():
-            return [name for (name,) in self.database.execute(query)]
+        return [name for (name,) in self._rows(query)]
 
     def _read(self, table: str, key: str) -> Reply | None:
-        with self._one_sentence():
-            query = f"SELECT request, reply, checksum FROM {table} WHERE key = ?"
-            row = self.database.execute(query, (key,)).fetchone()
-        if row is None:
+        rows = self._rows(f"SELECT request, reply, checksum FROM {table} WHERE key = ?", key)
+        if not rows:
             return None
-        request, reply, checksum = row
+        ((request, reply, checksum),) = rows
         try:
             found = Reply.loads(reply) if checksum == _checksum(key, request, reply) else None
         except (ValueError, KeyError, TypeError):  # the file may come from someone else
@@ -184,11 +185,7 @@ class Ledger:
         return found
 
     def claim(self, key: str) -> bool:
-        """Claim a call for this process, and return whether this succeeded.
-
-        Returns:
-            False if another live process has claimed the call, or if it has been answered.
-        """
+        """Claim a call unless another live process has claimed it or it has an answer; return whether this worked."""
         now = time.time()
         with self._transaction() as database:
             query = "SELECT owner, CAST(pid AS INTEGER), CAST(until AS REAL) FROM claims WHERE key = ?"
@@ -203,8 +200,7 @@ class Ledger:
 
     def release(self, key: str) -> None:
         """Release a claim of this process."""
-        with self._one_sentence():
-            self.database.execute("DELETE FROM claims WHERE key = ? AND owner = ?", (key, self.owner))
+        self._rows("DELETE FROM claims WHERE key = ? AND owner = ?", key, self.owner)
 
     def spend(self, key: str, stage: str, attempt: Attempt, dollars: float) -> None:
         """Record an attempt and add it to the totals of its stage."""
@@ -242,36 +238,31 @@ class Ledger:
     def keep_job(self, job: RecordedJob) -> None:
         """Record a batch job, or update its record."""
         row = (job.file, job.url, job.id, json.dumps(sorted(job.keys)))
-        with self._one_sentence():
-            self.database.execute("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?)", row)
+        self._rows("INSERT OR REPLACE INTO jobs VALUES (?, ?, ?, ?)", *row)
 
     def forget_job(self, job: RecordedJob) -> None:
         """Remove a batch job whose answers are recorded, or which has no answers."""
-        with self._one_sentence():
-            self.database.execute("DELETE FROM jobs WHERE file = ?", (job.file,))
+        self._rows("DELETE FROM jobs WHERE file = ?", job.file)
 
     def jobs(self, url: str) -> list[RecordedJob]:
         """Return the recorded batch jobs for an address."""
-        with self._one_sentence():
-            rows = self.database.execute("SELECT * FROM jobs WHERE url = ? ORDER BY file", (url,)).fetchall()
+        rows = self._rows("SELECT * FROM jobs WHERE url = ? ORDER BY file", url)
         return [RecordedJob(file, at, id, frozenset(json.loads(keys))) for file, at, id, keys in rows]
 
     def spent(self) -> Spent:
         """Return the total spending of all processes."""
-        with self._one_sentence():
-            return Spent(*self.database.execute(f"SELECT {SUMS} FROM totals").fetchone())
+        (sums,) = self._rows(f"SELECT {SUMS} FROM totals")
+        return Spent(*sums)
 
     def stages(self) -> dict[str, Spent]:
         """Return the total spending per stage."""
-        with self._one_sentence():
-            rows = self.database.execute(f"SELECT stage, {SUMS} FROM totals GROUP BY stage ORDER BY stage").fetchall()
+        rows = self._rows(f"SELECT stage, {SUMS} FROM totals GROUP BY stage ORDER BY stage")
         return {stage: Spent(*sums) for stage, *sums in rows}
 
     def outcomes(self, stage: str) -> dict[str, int]:
         """Return the number of attempts in a stage, by outcome."""
         query = "SELECT outcome, COUNT(*) FROM attempts WHERE stage = ? GROUP BY outcome ORDER BY outcome"
-        with self._one_sentence():
-            return dict(self.database.execute(query, (stage,)).fetchall())
+        return dict(self._rows(query, stage))
 
     def models(self) -> list[str]:
         """Return the names of the models with answers in the ledger."""
@@ -279,8 +270,7 @@ class Ledger:
             f"SELECT CAST(json_extract(request, '$.model') AS TEXT) AS model FROM {table} WHERE json_valid(request)"
             for table in self._tables()
         )
-        with self._one_sentence():
-            return [name for (name,) in self.database.execute(f"{names} ORDER BY 1") if name is not None]
+        return [name for (name,) in self._rows(f"{names} ORDER BY 1") if name is not None]
 
     def close(self) -> None:
         """Close the file.

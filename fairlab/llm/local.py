@@ -188,12 +188,7 @@ def shared_prefix(prompts: Sequence[list[int]]) -> int:
 
 
 def read_once(model: Any, start: Sequence[int], count: int) -> Any:
-    """Read the first tokens of ``count`` prompts once, and return the model's cache for all of them.
-
-    Args:
-        model: Causal model.
-        start: Tokens that the prompts share.
-        count: Number of prompts.
+    """Read the first tokens, which ``count`` prompts share, once, and return the causal model's cache for all of them.
 
     Returns:
         The cache, or None if the model does not attend to all previous tokens: padding within a prompt would then

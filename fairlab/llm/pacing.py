@@ -52,12 +52,7 @@ class TokenPace:
         self.reserved: deque[Reservation] = deque()
 
     async def reserve(self, requests: Sequence[Request], stopped: Callable[[], bool]) -> Reservation:
-        """Wait until the requests fit into the limit, and return their reservation.
-
-        Args:
-            requests: Requests that will be sent together.
-            stopped: Function that returns whether to stop waiting.
-        """
+        """Wait until the requests fit into the limit or ``stopped`` returns true, and return their reservation."""
         tokens = sum(estimated_tokens(request.prompt) + request.max_tokens for request in requests)
         while not self._fits(tokens) and not stopped():
             await asyncio.sleep(POLL)

@@ -35,5 +35,4 @@ def listed_price(base_url: str, model: str, today: date | None = None) -> Price 
 
 @cache
 def _table() -> dict[str, Any]:
-    found = yaml.safe_load((files("fairlab.llm") / TABLE).read_text(encoding="utf-8"))
-    return dict(found)
+    return dict(yaml.safe_load((files("fairlab.llm") / TABLE).read_text(encoding="utf-8")))

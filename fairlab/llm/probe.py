@@ -12,16 +12,7 @@ PROBES = 3  # requests tried before a job is refused: a single text may be at fa
 
 
 def refuse_probes(name: str, replies: Mapping[str, Reply], calls: int) -> None:
-    """Raise an error if no probe call was answered.
-
-    Args:
-        name: Name of the model.
-        replies: Replies to the probe calls by ledger address.
-        calls: Number of calls in the job.
-
-    Raises:
-        FairlabError: The model gave no answer.
-    """
+    """Raise an error if no probe call of a job with ``calls`` calls was answered."""
     if any(reply.kept for reply in replies.values()):
         return
     last = list(replies.values())[-1]

@@ -262,7 +262,8 @@ class RemoteScorer:
                 f"the server of {self.llm.name} puts a start token before every text, or needs one, which this "
                 "protocol omits; give its weights"
             )
-        values = self._scored(texts)
+        # the first token has no log-probability
+        values = [tokens.log_probabilities[1:] for tokens in self._tokens_with_start(texts, self.start or "")]
         if start_apart and self.start:
             without = [tokens.log_probabilities[1:] for tokens in self._tokens_with_start(texts, "")]
             values = [[*whole[:1], *others] for whole, others in zip(values, without, strict=True)]
@@ -285,10 +286,6 @@ class RemoteScorer:
             same = [one == other for one, other in zip(both.tokens, context.tokens, strict=False)]
             values.append(both.log_probabilities[max(1, (*same, False).index(False)) :])
         return _sums(values, self.llm.name)
-
-    def _scored(self, texts: Sequence[str]) -> list[list[float | None]]:
-        """Return the log-probabilities of each text's tokens, without the first token, which has no log-probability."""
-        return [tokens.log_probabilities[1:] for tokens in self._tokens_with_start(texts, self.start or "")]
 
     def _tokens_with_start(self, texts: Sequence[str], start: str) -> list[PromptTokens]:
         """Return the tokens of each text after the start token.

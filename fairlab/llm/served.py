@@ -12,9 +12,11 @@ from fairlab.files import sha256
 from fairlab.llm.exchange import Attempt, Request
 from fairlab.llm.local import HASH_SHOWN
 from fairlab.llm.own_server import OwnServer
-from fairlab.llm.program import ServingProgram, find_program
+from fairlab.llm.program import find_program
 from fairlab.llm.server import Server
 from fairlab.types import FairlabError
+
+shared_server = cache(OwnServer)  # models in this process with equal arguments share a server
 
 
 class ServedModel:
@@ -68,13 +70,9 @@ class ServedModel:
         self.name = f"{called}@{self.expected[:HASH_SHOWN]}"
         self.weights = weights
         self.workers = concurrency
-        self.own = _own_server(find_program(program, arguments), weights, memory, port, context, concurrency)
+        self.own = shared_server(find_program(program, arguments), weights, memory, port, context, concurrency)
         self.server = Server(
-            self.own.url,
-            self.name,
-            concurrency=concurrency,
-            read_timeout=total_timeout,
-            total_timeout=total_timeout,
+            self.own.url, self.name, concurrency=concurrency, read_timeout=total_timeout, total_timeout=total_timeout
         )
 
     async def __aenter__(self) -> ServedModel:
@@ -102,14 +100,3 @@ class ServedModel:
         if not self.own.starts and (found := sha256(self.weights)) != self.expected:
             raise FairlabError(f"{self.weights} has SHA-256 {found}, not {self.expected}; remove it and fetch it again")
         self.own.ensure()
-
-
-@cache
-def _own_server(
-    program: ServingProgram, weights: Path, memory: int | None, port: int | None, context: int, slots: int
-) -> OwnServer:
-    """Return the server for the given arguments.
-
-    Callers in this process with equal arguments share it.
-    """
-    return OwnServer(program, weights, memory, port, context, slots)

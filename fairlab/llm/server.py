@@ -105,8 +105,7 @@ class Server(Endpoint):
             return Attempt.in_full(
                 ExchangeOutcome.SERVER_ERROR, request, "the answer is not a chat completion", seconds=seconds
             )
-        if form and not self.form_known and form == self.forms[0]:
-            self.form_known = True
+        self.form_known |= form == self.forms[0]
         self._warn_of_other_model(body)
         outcome, reason = ExchangeOutcome.OK, ""
         if refusal or finish == "content_filter":
@@ -178,11 +177,7 @@ class Server(Endpoint):
         return False
 
     def _switches_form(self, form: str, status: int, said: str) -> bool:
-        """Switch to another form of the schema if the server rejects this one.
-
-        Returns:
-            Whether to send the request again immediately.
-        """
+        """Switch the schema's form if the server rejects it, and return whether to repeat the request immediately."""
         if form != self.forms[0]:  # changed by another request in the meantime
             return True
         if self.form_known:
@@ -201,8 +196,7 @@ def _content(message: Mapping[str, Any]) -> str:
     content: Any = message.get("content") or ""
     if isinstance(content, list):
         content = "".join(part["text"] for part in content if part.get("type") == "text")
-    text: str = content
-    return text
+    return content  # type: ignore[no-any-return]
 
 
 def _log_probability(choice: Mapping[str, Any]) -> float | None:

@@ -86,11 +86,7 @@ def mend_classifier(wish: ClassifierWish, folder: Path) -> MendOutcome:
 
 
 def _refuse_small_parts(parts: Sequence[Rows], settings: Settings, model: AnyClassifier) -> None:
-    """Raise before anything is trained or written if the rows for selecting or confirming have too small groups.
-
-    Raises:
-        FairlabError: The groups of a part are too small.
-    """
+    """Raise before anything is trained or written if the rows for selecting or confirming have too small groups."""
     for part in parts[1:]:
         try:
             refuse_small_groups(read_labelled(part, settings, model))
@@ -125,23 +121,23 @@ def _mend(wish: ClassifierWish, model: AnyClassifier, parts: Sequence[Rows], fol
         raise FairlabError(f"no way of mending fits {model.name}: {next(iter(skipped.values()), 'none was given')}")
     best = best_of(tried)
     remove_weights([folder / TRAINED / way for way in TRAININGS if best is None or way != best.label])
+    judged: MendJudgement | None = None
+    trained: list[Record] = []
     if best is None:
-        outcome = concluded(folder, model.name, wish.price, tried, skipped, None)
         records = {one.label: Record.load(folder / TRIED / one.label) for one in tried}
-        joined = join_methods(records, PLAIN, FIXED, folder / CHOSEN)
-        publish(outcome, joined, [], wish.name or model.name)
+        proof = join_methods(records, PLAIN, FIXED, folder / CHOSEN)
     else:
         print_escaped(f"{best.label} is best; measuring it on rows that were not used for the choice")
         both = {PLAIN: model, best.label: _load_fixed(best.label, model, folder)}
         proof = _audited(both, proving, wish.settings, folder / PROVEN)
-        outcome = concluded(
-            folder, model.name, wish.price, tried, skipped, judge_change(proof, best.label, PLAIN, wish.price)
-        )
-        run = folder / TRAINED / best.label
-        publish(outcome, proof, [Record.load(run)] if best.label in TRAININGS else [], wish.name or model.name)
-        if outcome.is_mended and best.label in TRAININGS:
-            export_trained(run, proof, {PLAIN: "before", best.label: "after"}, folder)
-        elif outcome.is_mended:
+        judged = judge_change(proof, best.label, PLAIN, wish.price)
+        trained = [Record.load(folder / TRAINED / best.label)] if best.label in TRAININGS else []
+    outcome = concluded(folder, model.name, wish.price, tried, skipped, judged)
+    publish(outcome, proof, trained, wish.name or model.name)
+    if best is not None and outcome.is_mended:
+        if trained:
+            export_trained(folder / TRAINED / best.label, proof, {PLAIN: "before", best.label: "after"}, folder)
+        else:
             shutil.copyfile(folder / TRIED / best.label / FILE, folder / FILE)
     outcome.save()
     return outcome
@@ -174,10 +170,6 @@ def _load_fixed(way: str, model: AnyClassifier, folder: Path) -> AnyClassifier:
 
 def thirds(name: str, rows: Sequence[Row]) -> list[Rows]:
     """Split rows into three parts by a hash of their text, so that equal texts are in the same part.
-
-    Args:
-        name: Name of the data, for messages.
-        rows: Rows with text.
 
     Raises:
         FairlabError: A part is empty.

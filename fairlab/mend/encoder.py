@@ -23,7 +23,7 @@ from fairlab.data.counterfactual import hold_out, split_groups
 from fairlab.data.groups import EMBEDDED, groups_sha256, read_groups
 from fairlab.data.published.download import locate
 from fairlab.files import write_whole
-from fairlab.mend.judging import KeptUtility, best_of, judge_change
+from fairlab.mend.judging import KeptUtility, MendJudgement, best_of, judge_change
 from fairlab.mend.outcome import CHOSEN, PROVEN, TRIED, MendOutcome, concluded, publish
 from fairlab.mend.parts import begun, export_trained, remove_weights, run_part
 from fairlab.metrics.bootstrap import FEWEST_ITEMS
@@ -106,18 +106,19 @@ def _mend(wish: Wish, folder: Path) -> MendOutcome:
     tried = [judge_change(chosen_by, name, ORIGINAL, wish.price) for name in runs]
     best = best_of(tried)
     remove_weights([folder / TRIED / name for name in runs if best is None or name != best.label])
-    if best is None:
-        outcome = concluded(folder, wish.model, wish.price, tried, skipped, None)
-        publish(outcome, chosen_by, [], wish.name or wish.model)
-    else:
+    proof = chosen_by
+    judged: MendJudgement | None = None
+    trained: list[Record] = []
+    if best is not None:
         print_escaped(f"{best.label} is best; measuring it on readings that were not used for the choice")
         both = {name: models[name] for name in (ORIGINAL, best.label)}
         proof = run_part("evaluate", proving[0], {"model": both, **proving[1]}, folder / PROVEN)
         judged = judge_change(proof, best.label, ORIGINAL, wish.price)
-        outcome = concluded(folder, wish.model, wish.price, tried, skipped, judged)
-        publish(outcome, proof, [Record.load(folder / TRIED / best.label)], wish.name or wish.model)
-        if outcome.is_mended:
-            export_trained(folder / TRIED / best.label, proof, {ORIGINAL: "before", best.label: "after"}, folder)
+        trained = [Record.load(folder / TRIED / best.label)]
+    outcome = concluded(folder, wish.model, wish.price, tried, skipped, judged)
+    publish(outcome, proof, trained, wish.name or wish.model)
+    if best is not None and outcome.is_mended:
+        export_trained(folder / TRIED / best.label, proof, {ORIGINAL: "before", best.label: "after"}, folder)
     outcome.save()
     return outcome
 

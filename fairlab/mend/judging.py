@@ -39,11 +39,7 @@ class KeptUtility:
 
 
 def price_of(keep: str, known: str) -> KeptUtility:
-    """Parse a limit such as ``stsb:-0.5``.
-
-    Args:
-        keep: Name and smallest change, separated by a colon.
-        known: Name of the utility that fits the model.
+    """Parse a limit such as ``stsb:-0.5`` on the ``known`` utility, which fits the model.
 
     Raises:
         FairlabError: The text has a different form or name, or the change is above 0.
@@ -177,8 +173,5 @@ def _mean_ratio(of_units: Iterable[Sequence[tuple[float, float]]]) -> float:
 
 def best_of(judged: Sequence[MendJudgement]) -> MendJudgement | None:
     """Return the positive verdict with the smallest remaining distance to the ideal values, or None."""
-    return min((one for one in judged if one.mends), key=_remaining, default=None)
-
-
-def _remaining(one: MendJudgement) -> float:
-    return math.inf if math.isnan(one.remaining) else one.remaining
+    mending = [one for one in judged if one.mends]
+    return min(mending, key=lambda one: math.inf if math.isnan(one.remaining) else one.remaining, default=None)

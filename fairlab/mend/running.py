@@ -29,10 +29,7 @@ KEYS: dict[str, Any] = {
     "output": str | Path | None,
     "scale": Literal["quickstart", "paper"],
 }
-OF_ENCODERS: dict[str, Any] = {
-    "groups": str | None,
-    "benchmarks": Texts | None,
-}
+OF_ENCODERS: dict[str, Any] = {"groups": str | None, "benchmarks": Texts | None}
 OF_CLASSIFIERS: dict[str, Any] = {
     "field": str | Texts,
     "label": str | Texts,

@@ -31,6 +31,7 @@ from fairlab.reporting.page import (
     Section,
     Text,
     Verdict,
+    json_code,
     measured,
     page,
 )
@@ -46,14 +47,15 @@ def write_quality_report(record: Record, manifest: Manifest) -> Path:
     """Write ``report.html`` with polarity accuracy, rejected rows and example rows with highlighted changes."""
     folder = record.folder
     rows = [[name, f"{count:,}"] for name, count in manifest.rows().items()]
+    searched = record.history and not _in_rounds(manifest)
     examples = [_example(row, manifest.made_by["field"]) for row in _example_rows(folder, manifest)]
     sections: list[Section | None] = [
         Section("Rows", [PageTable(["outcome", "rows"], rows)]),
         _sizes(record, manifest) or _quality(record, manifest),
         Section("Rejected", [_reasons(manifest), *_rejects(folder, manifest)]),
-        _searched(record) if record.history and not _in_rounds(manifest) else None,
+        Section("Prompt search", [rounds(record.history), _rounds(folder)]) if searched else None,
         Section("Examples", examples),
-        Section("Provenance", [Code(record.command), Fold("how the data was made", [_block(record.provenance)])]),
+        Section("Provenance", [Code(record.command), Fold("how the data was made", [json_code(record.provenance)])]),
     ]
     path = folder / "report.html"
     title = data_title(manifest)
@@ -106,10 +108,6 @@ def _quality(record: Record, manifest: Manifest) -> Section:
 
 def _in_rounds(manifest: Manifest) -> bool:
     return "compat" in manifest.made_by
-
-
-def _searched(record: Record) -> Section:
-    return Section("Prompt search", [rounds(record.history), _rounds(record.folder)])
 
 
 def _shortcuts(record: Record) -> list[Block]:
@@ -233,11 +231,10 @@ def _text(row: dict[str, Any], field: str | list[str]) -> str:
 def _shown(title: str, source: str, versions: dict[str, str]) -> Change:
     """Return a source text with its versions, in which deleted words are struck out and inserted words are marked."""
     source = source[:LONGEST]
-    return Change(title, source, [(name, _pieces(source, text[:LONGEST])) for name, text in versions.items()])
-
-
-def _pieces(old: str, new: str) -> list[tuple[str, str]]:
-    return [("".join(left), "".join(came)) for left, came in stretches(pieces(old), pieces(new))]
+    changes = {name: stretches(pieces(source), pieces(text[:LONGEST])) for name, text in versions.items()}
+    return Change(
+        title, source, [(name, [("".join(old), "".join(new)) for old, new in one]) for name, one in changes.items()]
+    )
 
 
 def _rounds(folder: Path) -> PageTable:
@@ -248,7 +245,3 @@ def _rounds(folder: Path) -> PageTable:
         counts = [str(one[key]) for key in ("round", "texts", "rewritten", "right")]
         rows.append([*counts, one["corrector"] if corrected else "", corrected])
     return PageTable(["round", "texts", "rewritten", "right", "corrector", "text that became an example"], rows)
-
-
-def _block(content: Any) -> Code:
-    return Code(json.dumps(content, indent=1, ensure_ascii=False))

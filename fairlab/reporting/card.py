@@ -121,12 +121,7 @@ def _ideal(reading: Reading) -> str:
 
 
 def eval_results(readings: Iterable[Reading], task: str) -> list[EvalResult] | None:
-    """Convert headline readings to entries of the hub's ``model-index``. Return None if there are no headline readings.
-
-    Args:
-        readings: Readings of one model.
-        task: Name of the model's task on the hub.
-    """
+    """Convert headline readings to entries of the hub's ``model-index``, or return None if there are none."""
     from huggingface_hub import EvalResult
 
     found = [

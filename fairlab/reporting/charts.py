@@ -80,10 +80,10 @@ class Panel:
     y_held: Sequence[float] = ()
 
 
-def figure(panels: Sequence[Panel], note: str = "") -> Figure:
+def figure(panels: Sequence[Panel]) -> Figure:
     """Return panels side by side with a common legend. The legend is left out if it would have a single entry."""
     legend = dict.fromkeys((one.name, one.swatch) for panel in panels for one in panel.marks if one.name)
-    return Figure([Drawn(panel.title, drawn(panel)) for panel in panels], list(legend) if len(legend) > 1 else [], note)
+    return Figure([Drawn(panel.title, drawn(panel)) for panel in panels], list(legend) if len(legend) > 1 else [])
 
 
 def drawn(panel: Panel) -> Markup:
@@ -99,7 +99,7 @@ def drawn(panel: Panel) -> Markup:
     _axes(root, inner, x_ticks, y_ticks, panel)
     for one in panel.marks:
         _marks(root, inner, one)
-    return _markup(root)
+    return Markup(ElementTree.tostring(root, encoding="unicode"))  # ElementTree has escaped the text
 
 
 @dataclass(frozen=True)
@@ -120,12 +120,7 @@ class _Inner:
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Return round values within a range, for the ticks of an axis.
-
-    Args:
-        low: Lower end of the range.
-        high: Upper end of the range.
-        most: Maximum number of ticks.
+    """Return at most ``most`` round values from ``low`` to ``high``, for the ticks of an axis.
 
     Example:
         >>> ticks(0, 1)
@@ -193,11 +188,8 @@ def _line(root: ElementTree.Element, x1: float, y1: float, x2: float, y2: float,
     ElementTree.SubElement(root, "line", ends | {"class": classes})
 
 
-def _text(
-    root: ElementTree.Element, x: float, y: float, text: str, anchor: str, classes: str = ""
-) -> ElementTree.Element:
-    place = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor} | ({"class": classes} if classes else {})
-    element = ElementTree.SubElement(root, "text", place)
+def _text(root: ElementTree.Element, x: float, y: float, text: str, anchor: str) -> ElementTree.Element:
+    element = ElementTree.SubElement(root, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor})
     element.text = text
     return element
 
@@ -208,7 +200,3 @@ def _short(text: str, letters: int) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.6g}"
-
-
-def _markup(root: ElementTree.Element) -> Markup:
-    return Markup(ElementTree.tostring(root, encoding="unicode"))  # ElementTree has escaped the text

@@ -45,7 +45,6 @@ def bibtex(records: Sequence[Record]) -> str:
             else:
                 credits[_comment(citation)] = None
     entries["fairlab"] = _entry(
-        "misc",
         "fairlab",
         title="{fairlab}: a research framework for fairness in natural language processing",
         author="{The fairlab contributors}",
@@ -106,7 +105,7 @@ def _model_entries(record: Record) -> Iterable[str]:
         on_hub = OWNED.fullmatch(name) and facts.get("sha256")  # a local path can look the same
         where = rf"\url{{https://huggingface.co/{name}}}" if on_hub else ""
         yield _entry(
-            "misc", f"model-{_slug(name)}", key=_slug(name), title=f"{{{escaped(name)}}}", howpublished=where, note=note
+            f"model-{_slug(name)}", key=_slug(name), title=f"{{{escaped(name)}}}", howpublished=where, note=note
         )
 
 
@@ -134,14 +133,12 @@ def _data_entries(record: Record) -> Iterable[str]:
     if isinstance(facts, dict) and isinstance(facts.get("path"), str):
         size = str(facts.get("trained_on", ""))
         note = ", ".join(filter(None, (size, f"SHA-256 {facts['sha256']}" if facts.get("sha256") else "")))
-        yield _entry(
-            "misc", f"data-{_slug(facts['path'])}", key="data", title=f"{{{escaped(facts['path'])}}}", note=note
-        )
+        yield _entry(f"data-{_slug(facts['path'])}", key="data", title=f"{{{escaped(facts['path'])}}}", note=note)
 
 
-def _entry(kind: str, name: str, /, **fields: str) -> str:
+def _entry(name: str, /, **fields: str) -> str:
     lines = [f"  {field} = {{{value}}}," for field, value in fields.items() if value]
-    return "\n".join([f"@{kind}{{{name},", *lines, "}"])
+    return "\n".join([f"@misc{{{name},", *lines, "}"])
 
 
 def _slug(name: str) -> str:
@@ -174,7 +171,8 @@ def _describe_runs(runs: Sequence[Record]) -> str:
     first = runs[0]
     called = escaped(", ".join(dict.fromkeys(run.name for run in runs if run.name)))
     seeds = [str(run.config.get("seed")) for run in runs if run.config.get("seed") is not None]
-    what = f"\\textbf{{{called}}}: {_describe_purpose(first)}" if called else _upper(_describe_purpose(first))
+    purpose = _describe_purpose(first)
+    what = f"\\textbf{{{called}}}: {purpose}" if called else purpose[:1].upper() + purpose[1:]
     data = first.provenance.get("data") or {}
     trained = f", trained on {escaped(str(data['trained_on']))}" if data.get("trained_on") else ""
     several = f", seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}" if seeds else ""
@@ -226,7 +224,3 @@ def _describe_benchmarks(record: Record) -> str:
             found[name] = version, max(n, reading.n)
     said = [f"{escaped(name)} (definition {version or 1}, up to {n:,} items)" for name, (version, n) in found.items()]
     return f"Benchmarks: {', '.join(said)}." if said else "Nothing was measured."
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]

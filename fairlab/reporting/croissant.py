@@ -6,7 +6,7 @@ Sources: MLCommons 2024, Croissant format specification 1.0; Croissant RAI speci
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairlab.backbones.hub import Licence
@@ -44,6 +44,8 @@ def croissant(
     steps = ", ".join(f"{name} {value}" for name, value in made.items())
     axis = str(made.get("axis") or "the people whom texts name")
     files = {one["data"]["file"]: one["data"]["sha256"] for one in manifest.shards if "data" in one}
+    described = {name: COLUMNS.get(name, "of the input") for name in features}
+    fields = [_field(f"rows/{name}", name, features[name], said) for name, said in described.items()]
     content = {
         "@context": _context(),
         "@type": "sc:Dataset",
@@ -57,7 +59,7 @@ def croissant(
                "sha256": digest} for name, digest in files.items()),
             {"@type": "cr:FileSet", "@id": "data", "name": "data", "encodingFormat": LINES, "includes": "data-*.jsonl"},
         ],
-        "recordSet": [{"@type": "cr:RecordSet", "@id": "rows", "name": "rows", "field": _fields(features)}],
+        "recordSet": [{"@type": "cr:RecordSet", "@id": "rows", "name": "rows", "field": fields}],
         "rai:dataCollection": f"Texts of {manifest.source['name']} (SHA-256 {manifest.source['sha256']}).",
         "rai:dataManipulationProtocol": f"Rewritten by machine: {steps}. {manifest.made} rows of {manifest.read} read.",
         "rai:dataBiases": f"Word lists and names cover English and the listed attributes of {axis} only.",
@@ -77,12 +79,6 @@ def _context() -> dict[str, Any]:
     prefixes = {"cr": VOCABULARY, "rai": RAI, "dct": "http://purl.org/dc/terms/", "sc": "https://schema.org/"}
     terms: dict[str, Any] = {name: f"cr:{name}" for name in TERMS.split()} | {"conformsTo": "dct:conformsTo"}
     return {"@language": "en", "@vocab": "https://schema.org/", **terms, **own, **examples, **prefixes}
-
-
-def _fields(features: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [
-        _field(f"rows/{name}", name, feature, COLUMNS.get(name, "of the input")) for name, feature in features.items()
-    ]
 
 
 def _field(place: str, column: str, feature: Any, said: str, path: Sequence[str] = ()) -> dict[str, Any]:

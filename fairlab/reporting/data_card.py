@@ -98,7 +98,7 @@ def data_card(
         "",
         "## Files",
         "",
-        *_files(manifest),
+        _files(manifest),
         "",
         "## Limits",
         "",
@@ -156,16 +156,16 @@ def _data_files(manifest: Manifest) -> Any:
     return [{"split": split, "path": f"data-{split}-*.jsonl"} for split in manifest.splits]
 
 
-def _files(manifest: Manifest) -> list[str]:
+def _files(manifest: Manifest) -> str:
     perturbed = " Every row is included, perturbed or unchanged; `choices.jsonl` lets you make the same data again."
-    return [
+    return (
         "`data-*.jsonl` is the data, `manifest.json` lists its files with their SHA-256. If present, "
         "`rejected-*.jsonl` holds rejected rewrites with the reason, and `quarantine.jsonl` rows that could "
         "not be read, with their line."
         + (" Rows without a word of the axis are only counted." if NO_WORD in manifest.counts else "")
         + (f" The data is a fair subsample of `{WHOLE}/`." if LEFT_OUT in manifest.counts else "")
         + (perturbed if perturbs(manifest) else "")
-    ]
+    )
 
 
 def _plain(value: Any) -> str:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -160,13 +161,11 @@ class Figure:
     Attributes:
         panels: Panels in order.
         legend: Name and CSS class of each entry.
-        note: Text below the panels.
     """
 
     kind: ClassVar[str] = "figure"
     panels: Sequence[Drawn]
     legend: Sequence[tuple[str, str]] = ()
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -226,14 +225,7 @@ def templates() -> jinja2.Environment:
 
 
 def page(title: str, heading: str, lead: Sequence[Block], sections: Sequence[Section | None]) -> str:
-    """Render a self-contained HTML page.
-
-    Args:
-        title: Title of the browser window.
-        heading: Heading of the page.
-        lead: Blocks before the first section.
-        sections: Sections in order; None is skipped.
-    """
+    """Render a self-contained HTML page from blocks and those sections that are not None."""
     shown = [
         replace(section, anchor=f"part-{number}") for number, section in enumerate(filter(None, sections), start=1)
     ]
@@ -248,6 +240,11 @@ def is_number(text: str) -> bool:
 def measured(value: float, low: float, high: float, form: str = ".4g", **more: Any) -> PageCell:
     """Return a cell with a value, and with the bounds of its 95 % interval in small type."""
     return PageCell(f"{value:{form}}", f"[{low:{form}}, {high:{form}}]", **more)
+
+
+def json_code(content: Any) -> Code:
+    """Return a block with content as indented JSON."""
+    return Code(json.dumps(content, indent=1, ensure_ascii=False))
 
 
 def _cell_text(cell: PageCell | str) -> str:

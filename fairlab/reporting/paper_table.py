@@ -355,15 +355,12 @@ def _daggers(rows: Sequence[PaperRow]) -> dict[tuple[str, Place], float]:
 
 
 def change_p(changes: Sequence[Comparison]) -> float:
-    r"""Return the two-sided p-value for the hypothesis of no change, over items and seeds.
+    r"""Return the two-sided p-value for the hypothesis of no change, over items and seeds (one change per seed).
 
     For S changes with mean d, :math:`t = d / \sqrt{s^2 / S + e^2}`, where s is the standard deviation of the changes
     and e the mean standard error over items, which is not divided by S because all seeds have the same items. The
     degrees of freedom are S - 1, a conservative choice. If all changes are equal, they count as one computation, and
     the p-value of this computation is returned.
-
-    Args:
-        changes: Change in the run of each seed.
     """
     if len({(one.difference, one.low, one.high) for one in changes}) == 1:
         return changes[0].p

@@ -207,12 +207,7 @@ def phases_of(change: str) -> tuple[str, str]:
 
 
 def by_question(found: Iterable[T], named: Callable[[T], Named]) -> dict[str, list[T]]:
-    """Group items by the question under which their readings are shown, in display order.
-
-    Args:
-        found: Items to group.
-        named: Function that maps an item to its reading or comparison.
-    """
+    """Group items by the question under which the readings that they are ``named`` by are shown, in display order."""
     sorted_: dict[str, list[T]] = {name: [] for name in QUESTIONS}
     for one in found:
         sorted_.setdefault(question(named(one)), []).append(one)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -35,6 +34,7 @@ from fairlab.reporting.page import (
     Terms,
     Text,
     Verdict,
+    json_code,
     page,
 )
 from fairlab.reporting.projections import embedding_sections
@@ -310,13 +310,9 @@ def _stage_row(taken: Stage, on_gpu: bool) -> list[str]:
 
 def provenance(record: Record) -> list[Block]:
     """Return the command of the run, and its provenance and configuration in collapsed blocks."""
-
-    def code(content: Any) -> Code:
-        return Code(json.dumps(content, indent=1, ensure_ascii=False))
-
     return [
         Text("Made by"),
         Code(record.command),
-        Fold("revision, versions, hardware, data and weights", [code(record.provenance)]),
-        Fold("configuration", [code(record.config)]),
+        Fold("revision, versions, hardware, data and weights", [json_code(record.provenance)]),
+        Fold("configuration", [json_code(record.config)]),
     ]

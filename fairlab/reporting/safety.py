@@ -15,16 +15,7 @@ from fairlab.methods.safety_ensemble.strengths import Candidate, pareto_front
 from fairlab.record import Reading, Record
 from fairlab.reporting.changes import in_words
 from fairlab.reporting.many_runs.reweighting import pareto_plot
-from fairlab.reporting.page import (
-    Block,
-    Fold,
-    Heading,
-    PageCell,
-    PageTable,
-    Section,
-    Text,
-    measured,
-)
+from fairlab.reporting.page import Block, Fold, Heading, PageCell, PageTable, Section, Text, measured
 from fairlab.reporting.safety_files import read_largest_gaps, read_overview
 
 PUBLISHED = Path(__file__).parent / "papers" / "ensemble.yaml"

@@ -54,17 +54,8 @@ def _averaging_paragraph(description: Mapping[str, Any]) -> str:
 
 
 def reliability_diagram(harm: str, predicted: list[float], observed: list[float]) -> str:
-    """Return a self-contained SVG that plots the share of unsafe texts against the mean score.
-
-    Args:
-        harm: Name of the harm.
-        predicted: Mean score in each tenth of the texts.
-        observed: Share of unsafe texts in each tenth of the texts.
-    """
-    marks = [
-        Marks("", [0, 1], [0, 1], colour=None, dashed=True),
-        Marks("", predicted, observed, kind="both", colour=0),
-    ]
+    """Return an SVG of a harm's share of unsafe texts against the mean score, for each tenth of the texts."""
+    marks = [Marks("", [0, 1], [0, 1], colour=None, dashed=True), Marks("", predicted, observed, kind="both", colour=0)]
     panel = Panel(f"reliability, {harm}", marks, f"mean score for {harm}", "share unsafe", (0, 1), (0, 1))
     drawing = str(drawn(panel)).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
     head, _, rest = drawing.partition(">")

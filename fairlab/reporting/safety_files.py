@@ -78,10 +78,7 @@ def read_overview(folder: Path) -> dict[str, Any]:
         FairlabError: The file is damaged, or an entry does not have the form of :class:`HarmOverview`.
     """
     file = folder / OVERVIEW
-    if not file.is_file():
-        return {}
-    content = read_object(file)
-    require_form(file, content, dict[str, HarmOverview])
+    content = _read(file, dict[str, HarmOverview])
     for harm, found in content.items():
         count, contributions = len(found["features"]), found["contributions"]
         tables = all(_is_table(one) for one in found["averages"].values())
@@ -98,11 +95,12 @@ def read_largest_gaps(folder: Path) -> dict[str, Any]:
     Raises:
         FairlabError: The file is damaged, or an entry does not have the form of :class:`LargestGap`.
     """
-    file = folder / LARGEST
-    if not file.is_file():
-        return {}
-    content = read_object(file)
-    require_form(file, content, dict[str, dict[str, list[LargestGap]]])
+    return _read(folder / LARGEST, dict[str, dict[str, list[LargestGap]]])
+
+
+def _read(file: Path, form: Any) -> dict[str, Any]:
+    content = read_object(file) if file.is_file() else {}
+    require_form(file, content, form)
     return content
 
 

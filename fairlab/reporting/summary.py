@@ -51,10 +51,6 @@ def summary_lines(record: Record) -> list[str]:
 def by_phase(record: Record, said: Sequence[tuple[str, Said]]) -> list[tuple[str, Said]]:
     """Return each statement once, with the phase that it is about.
 
-    Args:
-        record: Record of the run.
-        said: Phase and content of each statement.
-
     Returns:
         The phase is empty for a statement about both ``before`` and ``after``, and in a run without these two phases.
     """

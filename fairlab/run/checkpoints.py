@@ -156,11 +156,7 @@ def remove(path: Path) -> None:
 
 
 def newest_intact(folder: Path) -> tuple[Path | None, list[Path]]:
-    """Return the newest intact checkpoint, and the damaged checkpoints that are newer.
-
-    Returns:
-        Path of the newest intact checkpoint or None, and the paths of the damaged checkpoints.
-    """
+    """Return the path of the newest intact checkpoint, or None, and the paths of newer checkpoints that are damaged."""
     damaged: list[Path] = []
     for path in (folder / LAST, folder / PREVIOUS):
         if path.exists():

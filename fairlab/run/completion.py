@@ -11,11 +11,7 @@ from fairlab.run.command_line.listing import listed
 
 
 def command(commands: Sequence[str]) -> None:
-    """Print the completions of the command line that bash passes in ``COMP_LINE`` and ``COMP_POINT``.
-
-    Args:
-        commands: Words that may follow ``fairlab``.
-    """
+    """Print the completions of bash's ``COMP_LINE`` at ``COMP_POINT``, given the words that may follow ``fairlab``."""
     line = os.environ.get("COMP_LINE", "")
     print_escaped("\n".join(offered(line[: int(os.environ.get("COMP_POINT", len(line)))], commands)))
 

@@ -130,11 +130,7 @@ def benchmark_data() -> list[str]:
 
 
 def models(cache: Path) -> list[str]:
-    """Return lines about the models that are on this machine and can be used without a download.
-
-    Args:
-        cache: Folder of fairlab's model cache.
-    """
+    """Return lines about the models that are on this machine and can be used without a download."""
     kept = sorted(file.parent.name.replace("--", "/", 1) for file in cache.glob(f"*/{MANIFEST}"))
     hub = Path(constants.HF_HUB_CACHE)
     there = sorted(folder.name.removeprefix("models--").replace("--", "/", 1) for folder in hub.glob("models--*"))
@@ -159,10 +155,7 @@ def as_text(found: Mapping[str, Sequence[str]]) -> str:
 def command(arguments: Sequence[str]) -> None:
     """Print the state of the installation, or exit with one sentence on bad input."""
     parser = Arguments(
-        prog="fairlab doctor",
-        description=__doc__,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        prog="fairlab doctor", description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     with one_sentence_without_hydra():
         parser.parse_args(arguments)

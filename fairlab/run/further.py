@@ -23,11 +23,6 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 def further_methods(config: DictConfig, encoder: Any, data: Any) -> list[Fitted]:
     """Build the methods in ``then`` before training, with the settings in their files at the scale of the run.
 
-    Args:
-        config: Composed configuration.
-        encoder: Model that the run's method changes.
-        data: Training data shared by all methods.
-
     Raises:
         FairlabError: A method does not exist, lacks a setting or trains in steps, or the data does not consist of
             counterfactual groups.
@@ -64,11 +59,7 @@ def _name_and_settings(one: Any) -> tuple[str, Mapping[str, Any]]:
 
 
 def facts_after_fitting(methods: Sequence[Fitted], data: Any) -> dict[str, object]:
-    """Fit each method to the output of the previous methods, and return the facts of all methods for the record.
-
-    Returns:
-        Facts of all methods under the key ``then``; empty if there are no methods.
-    """
+    """Fit each method to the output of the previous ones, and return the facts of all under the key ``then``."""
     facts = []
     for method in methods:
         method.fit(data)

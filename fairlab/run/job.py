@@ -136,11 +136,6 @@ def process_count(config: DictConfig) -> int:
 def do_share(entry: str, config: dict[str, Any], folder: Path) -> None:
     """Do the work of one process: rank 0 writes to the run folder, and other ranks write to a temporary folder.
 
-    Args:
-        entry: Name of the entry point, as in :func:`job`.
-        config: Configuration of the run, as plain containers.
-        folder: Folder of the run.
-
     Raises:
         FairlabError: Any error that the user can fix.
     """
@@ -176,10 +171,6 @@ def lock_folder(folder: Path, other: str = "another hydra.run.dir") -> FileLock:
     """Lock a run folder for this process, and remove partial files of a killed process.
 
     The lock is released when the process ends for any reason.
-
-    Args:
-        folder: Folder to lock.
-        other: Setting that chooses another folder, for the error message.
 
     Raises:
         FairlabError: Another process holds the lock, or a link in the folder leads out of it.
@@ -238,11 +229,7 @@ def command_line(entry: str) -> str:
 
 
 def refuse_changed_inputs(record: Record, inputs: dict[str, dict[str, object]]) -> None:
-    """Raise an error if the data, the weights or the benchmark files of a resumed run have changed since it started.
-
-    Raises:
-        FairlabError: A file changed; the message names it.
-    """
+    """Raise an error if the data, the weights or the benchmark files of a resumed run have changed since it started."""
     instead = "put the old file back, or start a new run"
     for name, now in inputs.items():
         kept = record.provenance.get(name)

@@ -33,12 +33,7 @@ class Figures:
     batches: int
 
     def of(self, trainer: lightning.Trainer, module: nn.Module, rate: float) -> dict[str, float]:
-        """Return the figures at a given speed.
-
-        Args:
-            trainer: Trainer of the run.
-            module: Method that is trained.
-            rate: Batches per second.
+        """Return the figures at a speed of ``rate`` batches per second.
 
         Returns:
             ``seconds_left`` of training, without validations; and, if known, ``tokens_per_second`` over all processes,

@@ -26,15 +26,7 @@ if TYPE_CHECKING:  # torch, Lightning and transformers are imported lazily so th
     from fairlab.run.history import History
 
 # Keys of ``trainer`` that fairlab defines; all others are arguments of Lightning's trainer.
-OWN = (
-    "attention",
-    "checkpoint_every",
-    "compile",
-    "device_batch_size",
-    "matmul_precision",
-    "max_steps",
-    "recompute",
-)
+OWN = ("attention", "checkpoint_every", "compile", "device_batch_size", "matmul_precision", "max_steps", "recompute")
 SLOWER = 1.2  # ratio of bfloat16 to float32 time from which a run prints a warning
 
 
@@ -61,14 +53,7 @@ def make_trainer(
 ) -> lightning.Trainer:
     """Build Lightning's trainer, with checkpoints in the run folder and a progress bar only on a terminal.
 
-    Args:
-        config: Configuration of the run.
-        record: Record of the run.
-        history: Callback that stores the losses.
-        encoder: Model that is trained.
-        method: Training method.
-        data: Training data; each batch is one part of a step.
-        parts: Number of batches whose gradients are accumulated per step.
+    The gradients of ``parts`` batches of the data are accumulated per step.
 
     Raises:
         FairlabError: A value of ``trainer`` is wrong, or the machine does not meet its requirements.

@@ -133,13 +133,7 @@ def _scores(
     }
     settings = {name: str(value) for name, value in found.items() if value is not None}
     return item_scores(
-        task,
-        scorer,
-        rows,
-        higher_is_better=True,
-        reported=reported.get(scorer),
-        settings=settings,
-        unscored=unscored,
+        task, scorer, rows, higher_is_better=True, reported=reported.get(scorer), settings=settings, unscored=unscored
     )
 
 

@@ -85,10 +85,7 @@ def _result(model: MeasuredModel, reading: Reading) -> dict[str, Any]:
             "max_score": info.high if info and info.high is not None else "Infinity",
             "additional_details": details,
         },
-        "score_details": {
-            "score": reading.value,
-            "uncertainty": _uncertainty(model, reading),
-        },
+        "score_details": {"score": reading.value, "uncertainty": _uncertainty(model, reading)},
         "generation_config": {"additional_details": {"command": model.record.command or "from Python"}},
     }
 

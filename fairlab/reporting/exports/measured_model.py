@@ -88,11 +88,7 @@ def weights_of(record: Record) -> dict[str, Mapping[str, Any]]:
 
 
 def model_given(record: Record) -> Any:
-    """Return the name of the model that a run was given.
-
-    Returns:
-        Name, or a dictionary of names by label for several models, or None if the configuration names no model.
-    """
+    """Return the name of the model that a run was given, names by label for several models, or None for none."""
     backbone = record.config.get("backbone")
     return (backbone.get("name") if isinstance(backbone, dict) else backbone) or record.config.get("model")
 
@@ -108,11 +104,7 @@ def standard_error(reading: Reading) -> float:
 
 
 def lower_is_better(reading: Reading) -> bool | None:
-    """Return whether lower values of a reading are better.
-
-    Returns:
-        True if the ideal value is the lower bound of the reading, False if it is the upper bound, otherwise None.
-    """
+    """Return True if the ideal value is the lower bound of a reading, False if it is the upper bound, else None."""
     info = judging_rules(reading)
     if reading.ideal is None or info is None or reading.ideal not in (info.low, info.high):
         return None

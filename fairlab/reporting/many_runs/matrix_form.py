@@ -80,20 +80,12 @@ def read_matrix_content(file: Path) -> dict[str, Any]:
 
 
 def require_row(file: Path, table: str, name: str, row: Any) -> None:
-    """Check that a table row at one scale is the id of a run or a :class:`RowForm`.
-
-    Raises:
-        FairlabError: The row is neither an id nor a :class:`RowForm`.
-    """
+    """Check that a table row at one scale is the id of a run or a :class:`RowForm`."""
     require_form(file, row, str | RowForm, f"tables.{table}.rows.{name}")
 
 
 def require_columns(file: Path, table: str, columns: Sequence[Any]) -> None:
-    """Check that the table columns at one scale have the form BENCHMARK/SUBSET/QUANTITY.
-
-    Raises:
-        FairlabError: A column does not have this form.
-    """
+    """Check that the table columns at one scale have the form BENCHMARK/SUBSET/QUANTITY."""
     for column in columns:
         require_form(file, column, str, f"tables.{table}.columns")
         if column.count("/") != 2:
@@ -103,11 +95,7 @@ def require_columns(file: Path, table: str, columns: Sequence[Any]) -> None:
 
 
 def _require_texts(file: Path, key: str, overrides: Any) -> None:
-    """Check that overrides are texts or nested lists of texts.
-
-    Raises:
-        FairlabError: The overrides contain a value that is not text.
-    """
+    """Check that overrides are texts or nested lists of texts."""
     for number, one in enumerate(overrides if isinstance(overrides, list) else ()):
         if isinstance(one, list):
             _require_texts(file, f"{key}[{number}]", one)

@@ -71,11 +71,7 @@ def strength_verdict(of_harm: Mapping[str, Any]) -> str:
 
 
 def pareto_plot(of_harm: Mapping[str, Any]) -> Figure:
-    """Plot AU-PRC against ACV for several models on one harm, with the Pareto front.
-
-    Args:
-        of_harm: Result of :func:`compare_strengths` for the harm.
-    """
+    """Plot AU-PRC against ACV for several models on one harm, with the Pareto front."""
     marks = []
     for name, colour, inside in (("not on the front", None, False), ("Pareto front", 0, True)):
         some = [one for one in of_harm["candidates"] if (one["name"] in of_harm["front"]) is inside]

@@ -22,14 +22,7 @@ Records = Mapping[str, Mapping[int, Record]]
 
 
 def write_study(filled: Sequence[tuple[Table, list[list[Cell]]]], matrix: Matrix, records: Records, path: Path) -> None:
-    """Write the report page atomically.
-
-    Args:
-        filled: Tables of the paper, each with its cells.
-        matrix: Matrix that contains the tables.
-        records: Records of finished runs, by run id and seed.
-        path: Path of the page.
-    """
+    """Write the report page atomically."""
     seeds = ", ".join(map(str, matrix.seeds))
     lead: list[Block] = [
         Label(f"{matrix.scale} scale"),

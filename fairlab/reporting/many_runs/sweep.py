@@ -22,19 +22,7 @@ from fairlab.reporting.charts import Marks, Panel, figure
 from fairlab.reporting.headlines import title
 from fairlab.reporting.ideal_forest import scale_of, whisker
 from fairlab.reporting.many_runs.answers import nearest_said, no_answer, short_choice
-from fairlab.reporting.page import (
-    Block,
-    Heading,
-    Heed,
-    PageCell,
-    PageTable,
-    Row,
-    Section,
-    Terms,
-    Text,
-    Verdict,
-    page,
-)
+from fairlab.reporting.page import Block, Heading, Heed, PageCell, PageTable, Row, Section, Terms, Text, Verdict, page
 from fairlab.reporting.questions import by_question
 from fairlab.reporting.tables.grouping import (
     FEW_SEEDS,

@@ -61,12 +61,7 @@ class RunPair:
         return "" if nearer in self.spoiled else nearer
 
     def said(self, first: str, second: str) -> str:
-        """Return one sentence on the difference.
-
-        Args:
-            first: Name to print for the first run.
-            second: Name to print for the second run.
-        """
+        """Return one sentence on the difference between two runs, given their names."""
         c = self.comparison
         size = f"{second} minus {first}: {c.difference:+.3g}"
         if math.isnan(self.p_adjusted):

@@ -13,12 +13,7 @@ from fairlab.reporting.tables.long_form import write_long_form
 
 
 def write_tables(records: Sequence[Record], folder: Path) -> None:
-    """Write ``readings.csv`` and, if a finished run has headline readings, ``methods.md`` and ``methods.tex``.
-
-    Args:
-        records: Records of the runs, in the order of the rows.
-        folder: Folder to write the tables to.
-    """
+    """Write ``readings.csv`` and, if a finished run has headline readings, ``methods.md`` and ``methods.tex``."""
     write_long_form(records, folder / "readings.csv")
     sides = [side for record in records if record.status == "finished" for side in sides_of(record)]
     if any(reading.headline for side in sides for reading in side.readings.values()):

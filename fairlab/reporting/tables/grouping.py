@@ -233,7 +233,8 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
     made = []
     for numbers in grouped.values():
         runs = list({done[number].config.get("seed"): done[number] for number in numbers}.values())
-        points = {key: _point(runs, key) for key in keys}
+        found = {key: [(run, one) for run in runs for one in run.readings if one.key == key] for key in keys}
+        points = {key: point_over(having) for key, having in found.items()}
         made.append(
             Choice(
                 settings[numbers[0]],
@@ -248,20 +249,8 @@ def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
     return [replace(choice, called=name) for choice, name in zip(made, called, strict=True)]
 
 
-def _point(runs: Sequence[Record], key: str) -> Point | None:
-    """Return the average of a reading over runs, or None if no run has it."""
-    return point_over([(record, reading) for record in runs for reading in record.readings if reading.key == key])
-
-
 def point_over(found: Sequence[tuple[Record, Reading]]) -> Point | None:
-    """Return the average of a reading over runs, with warnings and the interval that verdicts use.
-
-    Args:
-        found: Each run's record and its reading.
-
-    Returns:
-        Average, or None if there are no runs.
-    """
+    """Return the average of a reading over runs, with warnings and the interval for verdicts, or None without runs."""
     one = len({(reading.value, reading.low, reading.high) for _, reading in found}) == 1
     point = over_seeds([_correct_interval(record, reading, one) for record, reading in found])
     if point is None:

@@ -33,14 +33,11 @@ def configuration(record: Record) -> str:
 
 
 def long_form(records: Sequence[Record]) -> pandas.DataFrame:
-    """Return a table with one row per run and reading.
+    """Return a table with one row per run, finished or not, and reading.
 
     The columns are ``run`` (folder of the run), ``status``, ``configuration`` (equal for runs that differ only in their
     seed), ``seed``, one column for each setting that distinguishes the runs (such as ``method.beta``), and the fields
     of :class:`fairlab.record.Reading`.
-
-    Args:
-        records: Records of runs, finished or not.
     """
     settings = [
         {f"config.{key}" if key in TAKEN else key: value for key, value in told.items()}
@@ -74,12 +71,6 @@ def write_long_form(records: Sequence[Record], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
         if path.suffix == ".csv":
-            _escape_texts(table).to_csv(temporary, index=False)
+            table.map(csv_cell).rename(columns=csv_cell).to_csv(temporary, index=False)
         else:
             table.to_parquet(temporary, index=False)
-
-
-def _escape_texts(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return a copy of a table whose texts and column names cannot be mistaken for spreadsheet formulas."""
-    texts = table.map(lambda value: csv_cell(value) if isinstance(value, str) else value)
-    return texts.rename(columns=csv_cell)

@@ -52,12 +52,7 @@ def marks_of_runs(runs: Sequence[tuple[Record, Reading]]) -> tuple[str, ...]:
 
 
 def marks_with_counts(marks: Iterable[str], runs: int) -> tuple[str, ...]:
-    """Return each distinct warning, with the number of runs that have it unless all of them do.
-
-    Args:
-        marks: Warnings of all runs.
-        runs: Number of runs.
-    """
+    """Return each distinct warning, with the number of runs that have it unless all of them do."""
     return tuple(mark if n == runs else f"{mark} in {n} of {runs} runs" for mark, n in Counter(marks).items())
 
 

@@ -58,11 +58,6 @@ class Measured:
         """Return the mean over seeds."""
         return float(np.mean(list(self.values.values())))
 
-    @property
-    def deviation(self) -> float:
-        """Return the standard deviation over seeds, or nan for a single seed."""
-        return float(np.std(list(self.values.values()), ddof=1)) if len(self.values) > 1 else math.nan
-
     def above(self) -> Measured:
         """Reflect values whose mean is below the ideal value to the other side of it.
 
@@ -87,7 +82,8 @@ def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]
         FairlabError: No model has a requested reading, no model has a headline reading, or ``readings`` is not a list
             of texts.
     """
-    if readings is not None and (isinstance(readings, str) or not _all_texts(readings)):
+    listed = isinstance(readings, Sequence) and not isinstance(readings, str)
+    if readings is not None and not (listed and all(isinstance(one, str) for one in readings)):
         raise FairlabError(f"readings must be a list of texts such as cced/embedded/gap, not {readings!r}")
     known = {place: reading for side in sides for place, reading in side.readings.items() if reading.phase != DATA}
     if readings is None:
@@ -101,17 +97,8 @@ def wanted(sides: Sequence[Side], readings: Sequence[str] | None) -> list[Place]
     return [by_name[name] for name in readings]
 
 
-def _all_texts(values: object) -> bool:
-    return isinstance(values, Sequence) and all(isinstance(one, str) for one in values)
-
-
 def reading_of_method(sides: Sequence[Side], place: Place) -> Measured | None:
-    """Return the reading of one method, or None if no run has it.
-
-    Args:
-        sides: Measured model of the run with each seed.
-        place: Benchmark, subset and quantity of the reading.
-    """
+    """Return the reading of one method, or None if no run has it."""
     having = {side.record.config.get("seed"): side for side in sides if place in side.readings}
     if not having:
         return None

@@ -27,12 +27,7 @@ def plain_value(key: str, value: str) -> str:
 
 
 def differing(settings: Sequence[Mapping[str, str]], names: Sequence[str]) -> list[str]:
-    """Return, for each run, the settings in which it differs from other runs with the same name, in short form.
-
-    Args:
-        settings: Settings of each run, by key.
-        names: Name of each run.
-    """
+    """Return, for each run, the settings in which it differs from other runs with the same name, in short form."""
     found = []
     for one, name in zip(settings, names, strict=True):
         alike = [other for other, called in zip(settings, names, strict=True) if called == name]

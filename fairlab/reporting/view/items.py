@@ -158,7 +158,7 @@ def _without_texts(name: str, arrays: Mapping[str, Mapping[str, Array]], why: st
         shape = next(iter(shapes))
         if len(shapes) > 1 or 0 in shape or not 1 <= len(shape) <= 2 or (len(shape) == 2 and shape[1] > MOST_VALUES):
             continue
-        columns = {phase: values.astype(np.float64).reshape(shape[0], -1) for phase, values in scores.items()}
+        columns = {phase: _columns(values) for phase, values in scores.items()}
         width = next(iter(columns.values())).shape[1]
         values = [key] if width == 1 else [f"{key} {k + 1}" for k in range(width)]
         ids = [str(k + 1) for k in range(shape[0])]

@@ -15,12 +15,7 @@ RUN = re.compile(r"/run/(\d+)")
 
 
 def server(browser: Browser, port: int) -> ThreadingHTTPServer:
-    """Return a server, not started yet, that answers only requests from this machine.
-
-    Args:
-        browser: Runs to show.
-        port: Port to listen on; 0 for any free port.
-    """
+    """Return a server, not started yet, that answers only requests from this machine; port 0 is any free port."""
     page = without_secrets(view_page(browser, served=True)).encode()
 
     class Answers(BaseHTTPRequestHandler):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pkgutil import resolve_name
 from typing import Any
 
 from fairlab.checks.values import target_of
 from fairlab.lexicons import Lexicon, load_lexicon
 from fairlab.protocols import Plan
 from fairlab.record import Record
-from fairlab.run.config.build import build, build_with_some, named, parameters_of
+from fairlab.run.config.build import build, build_with_some, parameters_of
 
 
 class PlanOfRun:
@@ -108,16 +109,12 @@ def _perturbation(config: Mapping[str, Any], **objects: Any) -> Any:
 
 def plan_of(config: Mapping[str, Any]) -> Callable[..., Plan]:
     """Return the class of the plan named by the configured augmentation."""
-    plan: Callable[..., Plan] = named(target_of(config["augmentation"]).plan)
+    plan: Callable[..., Plan] = resolve_name(target_of(config["augmentation"]).plan)
     return plan
 
 
 def build_applied(config: Mapping[str, Any]) -> Any:
-    """Build the augmentation that is applied to training data while it is read.
-
-    Args:
-        config: Configuration of ``fairlab.augment``, as plain containers.
-    """
+    """Build the augmentation that is applied to training data while it is read."""
     from fairlab.augmentation.perturbation import Perturbation
 
     if issubclass(target_of(config["augmentation"]), Perturbation):

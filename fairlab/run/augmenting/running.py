@@ -163,10 +163,6 @@ def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[s
 def refuse_unplanned(values: Mapping[str, Any], name: str | None) -> None:
     """Raise an error if ``fairlab.augment`` cannot run the chosen augmentation.
 
-    Args:
-        values: Configuration of ``fairlab.augment``, as plain containers.
-        name: Name of the chosen augmentation, or None.
-
     Raises:
         FairlabError: No augmentation was chosen, it works only during training, or it lacks its rewriter.
     """
@@ -197,9 +193,6 @@ def made_folder(values: dict[str, Any]) -> Path:
     The folder is named by a hash of the input, the settings of the augmentation and the version of fairlab, so that
     runs with the same data share it. If another process is writing to the folder, this function waits for it.
     Unfinished output is continued.
-
-    Args:
-        values: Configuration of ``fairlab.augment``, as plain containers.
 
     Raises:
         FairlabError: The augmentation failed; finished shards are kept.

@@ -200,9 +200,6 @@ def _time(hours: float) -> str:
 def estimate(values: dict[str, Any]) -> str:
     """Return what an augmentation without a language model needs for its whole input, as text.
 
-    Args:
-        values: Configuration of ``fairlab.augment``, as plain containers.
-
     Raises:
         FairlabError: The input cannot be read, or the augmentation decides on all rows together.
     """

@@ -71,9 +71,6 @@ def conf_dir() -> str:
 def initialised(folder: str | None = None) -> Iterator[None]:
     """Initialise Hydra within the context, with fairlab's configuration folder and an additional folder.
 
-    Args:
-        folder: Folder of additional choices, as named by ``--config-dir``.
-
     Raises:
         FairlabError: The folder does not exist.
     """
@@ -137,11 +134,7 @@ def run(main: Callable[[], Any], config_name: str) -> None:
 
 
 def refuse_places_that_lead_out(arguments: Sequence[str]) -> None:
-    """Raise if a run folder named in the command contains a link that leads out of it, which Hydra would follow.
-
-    Raises:
-        FairlabError: A link leads out of the folder.
-    """
+    """Raise if a run folder named in the command contains a link that leads out of it, which Hydra would follow."""
     for found in filter(None, map(PLACES.match, arguments)):
         if Path(found[2]).is_dir():
             check_folder(Path(found[2]))
@@ -159,11 +152,7 @@ class Arguments(argparse.ArgumentParser):
 
 
 def refuse_flags(message: str) -> NoReturn:
-    """Raise an error with the message of an argument parser and a reference to ``--help``.
-
-    Raises:
-        FairlabError: Always.
-    """
+    """Raise an error with the message of an argument parser and a reference to ``--help``."""
     raise FairlabError(f"{message}; --help shows what this command takes")
 
 

@@ -9,24 +9,16 @@ from pathlib import Path
 
 from fairlab import __version__
 from fairlab.checks.escapes import print_escaped
-from fairlab.run.command_line.docstrings import first_sentence
+from fairlab.run.command_line.docstrings import assigned, first_sentence
 from fairlab.run.command_line.pipes import quiet_when_unread
 
 PACKAGE = Path(__file__).parents[2]
 HERE, CLAIM = "What is here?", "Does a claim hold?"
 OWN = {  # commands without a module of the same name: question, summary and function
     "cite": (CLAIM, "citations of runs as BibTeX, and a description of their methods", "fairlab.run.papers.cite"),
-    "doctor": (
-        HERE,
-        "installed and missing packages, data and models",
-        "fairlab.run.doctor.command",
-    ),
+    "doctor": (HERE, "installed and missing packages, data and models", "fairlab.run.doctor.command"),
     "drift": ("How do I use a debiased model?", "changes between two files of scores", "fairlab.run.drifting.command"),
-    "ls": (
-        HERE,
-        "available choices and existing runs",
-        "fairlab.run.command_line.listing.command",
-    ),
+    "ls": (HERE, "available choices and existing runs", "fairlab.run.command_line.listing.command"),
     "table": (CLAIM, "a table of runs for a paper, in LaTeX or Markdown", "fairlab.run.papers.table"),
     "version": (HERE, "the version of fairlab", "fairlab.run.command_line.console.print_version"),
 }
@@ -70,7 +62,9 @@ def entry_points() -> dict[str, tuple[str, str]]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         if any(isinstance(node, ast.FunctionDef) and node.name == "command" for node in tree.body):
             summary = first_sentence(ast.get_docstring(tree)).partition(": ")[2]
-            found[path.parent.name if path.stem == "__init__" else path.stem] = question_in(tree), summary
+            question = assigned(tree, "QUESTION")
+            assert question is not None
+            found[path.parent.name if path.stem == "__init__" else path.stem] = ast.literal_eval(question), summary
     return found
 
 
@@ -88,10 +82,3 @@ def usage() -> str:
     return "\n".join(
         ["fairlab COMMAND ...", "", *lines, "Examples", *examples, "", "fairlab COMMAND --help says more."]
     )
-
-
-def question_in(tree: ast.Module) -> str:
-    """Return the text that a module assigns to ``QUESTION``."""
-    assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
-    given = (node.value for node in assigned if ast.unparse(node.targets[0]) == "QUESTION")
-    return str(ast.literal_eval(next(given)))

@@ -10,7 +10,7 @@ from pathlib import Path
 from fairlab.checks.escapes import print_escaped
 from fairlab.lexicons import FOLDER, lexicon_axes
 from fairlab.run.command_line import cli
-from fairlab.run.command_line.docstrings import first_sentence
+from fairlab.run.command_line.docstrings import assigned, first_sentence
 from fairlab.run.config.registered import EMPTY, entry_choices
 from fairlab.types import FairlabError
 
@@ -133,16 +133,14 @@ def comment(file: Path) -> str:
 
 def sentence_of(name: str) -> str:
     """Return the title of a fairlab class, or the first sentence of its docstring, without importing its module."""
-    node = node_of(name)
-    return title_in(node) or first_sentence(ast.get_docstring(node)) if node else ""
+    if (node := node_of(name)) is None:
+        return ""
+    title = assigned(node, "title")
+    return str(title.value) if isinstance(title, ast.Constant) else first_sentence(ast.get_docstring(node))
 
 
 def node_of(name: str) -> ast.ClassDef | ast.FunctionDef | None:
-    """Return the syntax tree of a fairlab class or function given by its dotted name, without importing its module.
-
-    Returns:
-        Syntax tree, or None if there is no such class or function.
-    """
+    """Return the syntax tree of a fairlab class or function given by its dotted name, or None if there is none."""
     module, _, target = name.rpartition(".")
     file = PACKAGE.parent / Path(*module.split(".")).with_suffix(".py")
     parsed = ast.parse(file.read_text(encoding="utf-8")).body if file.is_file() else []
@@ -152,26 +150,12 @@ def node_of(name: str) -> ast.ClassDef | ast.FunctionDef | None:
 
 def described_in(node: ast.ClassDef | ast.FunctionDef) -> str:
     """Return the title, needs and question in the ``description`` of a benchmark's class, or an empty string."""
-    for one in node.body:
-        if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == "description":
-            call = one.value
-            assert isinstance(call, ast.Call)
-            title, question = (ast.literal_eval(argument) for argument in call.args[1:3])
-            needs = next((ast.literal_eval(word.value) for word in call.keywords if word.arg == "needs"), ())
-            return f"{title} (needs {', '.join(needs)}): {question}"
-    return ""
-
-
-def title_in(node: ast.ClassDef | ast.FunctionDef) -> str:
-    """Return the value of ``title`` in the body of a class, or an empty string if it is not set."""
-    for one in node.body:
-        if (
-            isinstance(one, ast.Assign)
-            and ast.unparse(one.targets[0]) == "title"
-            and isinstance(one.value, ast.Constant)
-        ):
-            return str(one.value.value)
-    return ""
+    call = assigned(node, "description")
+    if not isinstance(call, ast.Call):
+        return ""
+    title, question = (ast.literal_eval(argument) for argument in call.args[1:3])
+    needs = next((ast.literal_eval(word.value) for word in call.keywords if word.arg == "needs"), ())
+    return f"{title} (needs {', '.join(needs)}): {question}"
 
 
 def runs_below(folder: Path) -> list[str]:

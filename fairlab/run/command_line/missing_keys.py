@@ -12,12 +12,7 @@ from fairlab.types import FairlabError
 
 
 def missing_key(key: str, config: DictConfig) -> str:
-    """Return a sentence with the first missing part of a key and the keys that exist at the same level.
-
-    Args:
-        key: Dotted key that does not exist.
-        config: Composed configuration without the key.
-    """
+    """Return a sentence with the first missing part of a key and the keys that exist at the same level."""
     if isinstance(OmegaConf.select(config, key), DictConfig):
         return f"{key} has no such key; to add one, use a plus: +{key}.NAME=VALUE"
     parts = key.split(".")

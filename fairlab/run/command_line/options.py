@@ -14,10 +14,6 @@ NAMED_ADDRESS = re.compile(r"https?://[^\s,\[\]{}#]*#[^\s,\[\]{}]*", re.IGNORECA
 def as_settings(arguments: Sequence[str], names: Collection[str]) -> list[str]:
     """Convert the named options to settings, and leave all other arguments unchanged.
 
-    Args:
-        arguments: Words of a command line.
-        names: Names of settings that may be given as options.
-
     Example:
         >>> as_settings(["RUN", "--port", "80", "--output=a b", "--help", "--port"], {"port", "output"})
         ['RUN', 'port=80', 'output=a b', '--help', '--port']
@@ -64,9 +60,6 @@ def without_config_folder(arguments: Sequence[str]) -> list[str]:
 
 def with_plus(given: Sequence[str]) -> list[str]:
     """Add the plus that Hydra needs to select an augmentation, which ``fairlab.augment`` does not choose by default.
-
-    Args:
-        given: Arguments of a command.
 
     Example:
         >>> with_plus(["augmentation=cda", "augmentation.output=add", "+augmentation=eda"])

@@ -6,7 +6,6 @@ import inspect
 import re
 from collections.abc import Mapping
 from functools import partial
-from pkgutil import resolve_name
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -99,21 +98,12 @@ def build_benchmarks(config: DictConfig) -> list[Any]:
 
 
 def described_node(name: str, node: Mapping[str, Any]) -> Description | None:
-    """Return the description of a benchmark, from its class or, if the node has no class, by its name.
-
-    Returns:
-        Description, or None if there is none.
-    """
+    """Return the description of a benchmark, from its class or, if the node has no class, by its name; or None."""
     if TARGET not in node:
         return find_description(name)
     kind = target_of(node)
     found = getattr(kind, "description", None)
     return (kind.describe(name) or found) if isinstance(found, Description) and hasattr(kind, "describe") else None
-
-
-def named(name: str) -> Any:
-    """Import and return the class or function with a dotted name."""
-    return resolve_name(name)
 
 
 def parameters_of(node: Mapping[str, Any]) -> Mapping[str, inspect.Parameter]:

@@ -25,11 +25,7 @@ BACKBONE_KEY = re.compile(r"\+{0,2}backbone\.")
 
 @contextmanager
 def composing(folder: str | None = None) -> Iterator[None]:
-    """Initialise Hydra within the context, or reuse the initialisation of an entry point if there is no ``folder``.
-
-    Args:
-        folder: Folder of further choices, as ``--config-dir`` names it.
-    """
+    """Initialise Hydra within the context, or reuse the initialisation of an entry point if there is no ``folder``."""
     if folder is None and GlobalHydra.instance().is_initialized():
         yield
         return

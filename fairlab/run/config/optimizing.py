@@ -75,10 +75,6 @@ def _build_as_test(key: str, node: Mapping[str, Any], kind: type, make: Any) -> 
 def build_callbacks(nodes: Mapping[str, Any], loggers: Sequence[Any]) -> list[Any]:
     """Build the configured Lightning callbacks.
 
-    Args:
-        nodes: Configuration of each callback, by its name.
-        loggers: Loggers of the run.
-
     Raises:
         FairlabError: A node does not name a callback, or a callback writes to a logger and the run has no logger.
     """

@@ -134,11 +134,7 @@ MAY_BE_MISSING = ("training", "backbone", "optimizer", "schedule", "callbacks", 
 
 @cache
 def keys_of(entry: str) -> dict[str, Any]:
-    """Return the top-level keys of an entry point's configuration, with their types.
-
-    Args:
-        entry: Name of the entry point, such as ``train``.
-    """
+    """Return the top-level keys of the configuration of an entry point such as ``train``, with their types."""
     root: Any = OmegaConf.load(Path(cli.conf_dir()) / f"{entry}.yaml")
     types = TYPES | OWN.get(entry, {})
     keys = {str(key): types.get(str(key)) or _type_of(root._get_node(key)) for key in root if key not in NOT_KEYS}
@@ -173,7 +169,8 @@ def refuse_misfits(entry: str, config: DictConfig, given: Sequence[str] | None =
     values = plain_config(config)
     for key in known.keys() - values.keys() - {*ADDED, *MAY_BE_MISSING}:
         raise FairlabError(f"no choice is given for {key}; give {key}=NAME with: {', '.join(cli.choices(key))}")
-    given = _given_here() if given is None else given
+    if given is None:
+        given = HydraConfig.get().overrides.task if HydraConfig.initialized() else []
     for key in values.keys() - known.keys():
         _refuse_unread(key, sorted(known), given)
     _refuse_other_package(config, given)
@@ -190,11 +187,7 @@ def refuse_misfits(entry: str, config: DictConfig, given: Sequence[str] | None =
 
 
 def _refuse_other_package(config: DictConfig, given: Sequence[str]) -> None:
-    """Raise an error if a command names another model, but the weights still come from the package of the choice.
-
-    Raises:
-        FairlabError: A model with a package is named, but neither another package nor null.
-    """
+    """Raise an error if a command names another model, but the weights still come from the package of the choice."""
     chosen = {one.lstrip("+").partition("=")[0]: one.partition("=")[2] for one in given if "=" in one}
     for key, name in chosen.items():
         node, _, last = key.rpartition(".")
@@ -211,11 +204,7 @@ def _refuse_other_package(config: DictConfig, given: Sequence[str]) -> None:
 
 
 def refuse_missing(config: DictConfig) -> None:
-    """Raise an error if a required value is not set.
-
-    Raises:
-        FairlabError: A value is missing; the message names its key.
-    """
+    """Raise an error that names the key if a required value is not set."""
     if missing := sorted(_missing(config)):
         raise FairlabError(f"{missing[0]} has no value; give one, for example {missing[0]}=...")
 
@@ -239,10 +228,6 @@ def _unset(key: str, value: Any) -> Iterator[str]:
             yield from _unset(f"{key}.{name}" if key else str(name), one)
 
 
-def _given_here() -> Sequence[str]:
-    return HydraConfig.get().overrides.task if HydraConfig.initialized() else []
-
-
 def _refuse_unread(key: str, known: Sequence[str], given: Sequence[str]) -> None:
     """Raise an error if the command adds a key that no code reads.
 
@@ -258,8 +243,7 @@ def _refuse_unread(key: str, known: Sequence[str], given: Sequence[str]) -> None
 def _refuse_misfits_of_training(values: dict[str, Any]) -> None:
     """Check the keys of a training run that only fairlab reads, and remove them from nodes of classes outside fairlab.
 
-    Raises:
-        FairlabError: A value does not fit, or the data is not training data.
+    Data that is not training data is refused, too.
     """
     trainer = values["trainer"]
     for fault in faults("trainer", trainer, Mapping[str, Any]):
@@ -291,11 +275,7 @@ def _refuse_misfits_of_training(values: dict[str, Any]) -> None:
 
 
 def refuse_other_data(target: Any) -> None:
-    """Raise an error if a class lacks members that training data must have, as a plain LightningDataModule does.
-
-    Raises:
-        FairlabError: A member is missing; the message names all missing members.
-    """
+    """Raise an error if a class lacks members that training data must have, as a plain LightningDataModule does."""
     asked = [name for name in vars(TrainingData) if not name.startswith("_")]
     if missing := [name for name in asked if not hasattr(target, name)]:
         raise FairlabError(

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import hydra
@@ -14,7 +15,7 @@ from omegaconf import DictConfig
 
 from fairlab.checks.values import TARGET
 from fairlab.run.command_line import cli
-from fairlab.run.config.build import as_config, named, plain
+from fairlab.run.config.build import as_config, plain
 
 LOAD_REMOTE = "fairlab.llm.remote_model.load_remote"
 ADDRESS = re.compile(r"https?://", re.IGNORECASE)
@@ -58,7 +59,7 @@ def _choice(name: str) -> dict[str, Any]:
 
 
 def _node(values: Mapping[str, Any], base_url: str, name: str) -> DictConfig:
-    taken = inspect.signature(named(LOAD_REMOTE)).parameters
+    taken = inspect.signature(resolve_name(LOAD_REMOTE)).parameters
     settings = {key: value for key, value in values.items() if key in taken and key != "model"}
     named_model = {"model": name} if name else {}  # without a name, the only one that the server lists
     return as_config({**settings, TARGET: LOAD_REMOTE, "base_url": base_url, **named_model})

@@ -12,12 +12,9 @@ from fairlab.run.config.build import described_node, parameters_of
 
 
 def lowered(config: DictConfig) -> DictConfig:
-    """Cap a run's numeric settings at the limits set by ``debug`` and by the benchmarks.
+    """Return a configuration whose numeric settings are capped at the limits set by ``debug`` and by the benchmarks.
 
-    No keys are added.
-
-    Returns:
-        Capped copy of the configuration, or the configuration itself if it has no ``debug``.
+    No keys are added. A configuration without ``debug`` is returned unchanged.
     """
     if not config.get("debug"):
         return config

@@ -61,11 +61,7 @@ class Job:
         return self.place.parent / "logs" / f"{self.folder.name}.txt"
 
     def __call__(self, **environment: str) -> str:
-        """Run the command, or resume an earlier attempt.
-
-        Returns:
-            Reason for a failure, or an empty string.
-        """
+        """Run the command or resume an earlier attempt, and return the reason for a failure or an empty string."""
         self.place.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(exist_ok=True)
         for folder in (self.place, self.log.parent):

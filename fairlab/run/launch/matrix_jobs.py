@@ -84,7 +84,8 @@ def run_missing(
         Iterator over the names of runs and data as they end, each with the reason for its failure or an empty string.
     """
     runs = {job_name(*job): job for job in jobs if state_of(*job, matrix, output) != FINISHED}
-    data = {f"data {name}": name for run, _ in runs.values() for name in missing_data(run, matrix, output)}
+    data = {f"data {name}": name for run, _ in runs.values() for name in data_of(run, matrix)}
+    data = {made: name for made, name in data.items() if not is_finished(output / "made" / name)}
     needs: dict[str, Sequence[str]] = {
         name: [f"data {one}" for one in ids("made", matrix.made[made]) if f"data {one}" in data]
         for name, made in data.items()
@@ -168,11 +169,6 @@ def data_of(run: str, matrix: Matrix) -> list[str]:
 
     add(places("made", run, matrix), ())
     return list(found)
-
-
-def missing_data(run: str, matrix: Matrix, output: Path) -> list[str]:
-    """Return the ids of the datasets that a run needs and that do not exist yet, in the order of creation."""
-    return [name for name in data_of(run, matrix) if not is_finished(output / "made" / name)]
 
 
 def command_of(run: str, seed: int, matrix: Matrix, output: Path) -> list[str]:

@@ -31,10 +31,6 @@ def kind_of(settings: Mapping[str, Any]) -> str:
 def not_measured(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, str]:
     """Return the benchmarks that cannot measure a model, with the reasons.
 
-    Args:
-        config: Configuration of the run, as plain containers.
-        settings: Settings of the model.
-
     Returns:
         Reasons by benchmark; empty for a training run, because its method may add a head that the model lacks.
     """

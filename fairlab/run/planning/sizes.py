@@ -29,8 +29,8 @@ class ModelSize:
         name: Folder of the model, or its model ID on the Hugging Face Hub.
         parameters: Total number of parameters.
         embeddings: Number of parameters in lookup tables, which take no part in multiplications.
-        layers, width, heads, inner: Number of layers (of encoder and decoder together), dimensions of a token, number
-            of attention heads, and dimensions inside the feed-forward part.
+        layers, width, inner: Number of layers (of encoder and decoder together), dimensions of a token, and dimensions
+            inside the feed-forward part.
         vocabulary: Number of different tokens.
         stored: Size of the stored weights in bytes.
         folder: Folder of the model's files; None if they must be downloaded.
@@ -43,7 +43,6 @@ class ModelSize:
     embeddings: int
     layers: int
     width: int
-    heads: int
     inner: int
     vocabulary: int
     stored: int
@@ -60,8 +59,7 @@ class ModelSize:
 def model_size(settings: Mapping[str, Any]) -> ModelSize | None:
     """Return the size of the model that ``load_backbone`` would load with the settings.
 
-    Returns:
-        Size, or None if the model's configuration is not on this machine and the model is not listed in known.yaml.
+    The result is None if the model's configuration is not on this machine and the model is not listed in known.yaml.
     """
     name = str(settings["name"])
     folder = folder_at_hand(name, settings.get("package"), settings.get("revision"), settings.get("gguf"))
@@ -86,11 +84,7 @@ def model_size(settings: Mapping[str, Any]) -> ModelSize | None:
 
 
 def folder_at_hand(name: str, package: str | None, revision: str | None, gguf: str | None) -> Path | None:
-    """Return the folder of a model's files on this machine: in a Python package, at the given path, or in a cache.
-
-    Returns:
-        Folder, or None if the files are not on this machine.
-    """
+    """Return the folder of a model's files in a Python package, at the given path or in a cache, or None."""
     if package:
         found = importlib.util.find_spec(package)
         return Path(found.origin).parent / ("" if gguf else "model") if found and found.origin else None
@@ -144,7 +138,6 @@ def _count_parameters(name: str, values: tuple[tuple[str, Any], ...], folder: Pa
         embeddings=embeddings,
         layers=layers,
         width=config.hidden_size,
-        heads=config.num_attention_heads,
         inner=next(filter(None, inner), 4 * config.hidden_size),
         vocabulary=config.vocab_size,
         stored=held or round(parameters * stored),

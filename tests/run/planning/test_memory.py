@@ -11,7 +11,7 @@ from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel
 from fairlab.run.planning.memory import KEPT, training_memory
 from fairlab.run.planning.sizes import ModelSize
 
-TOY = ModelSize("toy", 1000, 200, 2, 8, 2, 32, 50, 4000, None, "")
+TOY = ModelSize("toy", 1000, 200, 2, 8, 32, 50, 4000, None, "")
 
 MEASURE = """
 import gc, sys, torch
@@ -142,7 +142,7 @@ def test_the_formula_is_within_a_fifth_of_the_measured_peak(layers, width, texts
     command = [sys.executable, "-c", MEASURE, *map(str, (layers, width, texts, length))]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     parameters, peak = map(int, done.stdout.split())
-    size = ModelSize("", parameters, 0, layers, width, width // 64, 4 * width, 1000, 0, None, "")
+    size = ModelSize("", parameters, 0, layers, width, 4 * width, 1000, 0, None, "")
     estimated = training_memory(size, texts=texts, length=length, trained=parameters, dropout=False).total
     print(f"{layers} layers, {width} wide: {estimated / 1e6:.0f} MB by formula, {peak / 1e6:.0f} MB measured")
     assert abs(estimated - peak) < 0.2 * peak
