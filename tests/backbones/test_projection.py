@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModel, AutoModelForMaskedLM
 
@@ -31,7 +31,6 @@ def test_a_direction_in_the_plane_by_hand():
     torch.testing.assert_close(away_from(torch.tensor([[1.0, 1.0]])), torch.tensor([[0.5, -0.5], [-0.5, 0.5]]))
 
 
-@settings(deadline=None)
 @given(st.integers(1, 7), st.integers(0, 1000))
 def test_a_projection_is_idempotent_and_symmetric_and_removes_its_directions(count, seed):
     removed = directions(count, 8, seed)

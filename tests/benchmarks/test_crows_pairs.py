@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -138,7 +138,6 @@ def test_the_protocols_take_other_tokens_and_the_official_order():
     assert positions_to_score("nangia", first, second, False) == [[1, 3], [1, 2]]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 5), max_size=9), st.lists(st.integers(0, 5), max_size=9), st.booleans())
 def test_shared_and_own_tokens_part_each_sentence(first, second, stereotype):
     texts = [[101, *tokens, 102] for tokens in (first, second)]

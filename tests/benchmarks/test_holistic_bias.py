@@ -107,7 +107,7 @@ def test_names_say_what_is_not_the_default():
     assert HolisticBias("1.0", score="perplexity").name == "holistic_bias@1.0_perplexity"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(2, 7), st.integers(9, 20), st.sampled_from([3, 50, 10**6]))
 def test_tests_equal_scipys_one_by_one(seed, count, nouns, values):
     """Few values make ties."""

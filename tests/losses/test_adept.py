@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
@@ -76,7 +76,6 @@ def test_it_is_finite_where_plain_exponentials_are_all_zero():
     assert torch.isfinite(prototypes.grad).all()
 
 
-@settings(deadline=None)
 @given(st.integers(2, 4), st.integers(1, 6), st.integers(0, 1000), st.floats(0.5, 20))
 def test_properties(attributes, words, seed, rho):
     generator = torch.Generator().manual_seed(seed)

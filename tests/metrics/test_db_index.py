@@ -47,7 +47,7 @@ def test_by_hand():
     assert index.sizes.tolist() == [2, 1]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), k=st.integers(1, 6), block=st.integers(1, 40))
 def test_equals_the_literal_double_loop(seed, k, block):
     targets, comparisons, labels = data(seed, k=k)

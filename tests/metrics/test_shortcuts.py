@@ -161,7 +161,7 @@ def test_two_thousand_documents_equal_the_quadratic_form():
 WORDS = st.lists(st.sampled_from("a b c d not".split()), min_size=0, max_size=6).map(" ".join)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(WORDS, min_size=4, max_size=9), st.lists(st.tuples(st.integers(0, 3), WORDS | st.just("e f")), max_size=5)
 )

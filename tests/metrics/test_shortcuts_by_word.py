@@ -43,7 +43,7 @@ def test_a_documents_own_text_scores_as_it_does(kind):
 words = st.lists(st.sampled_from("abcde"), max_size=5).map(" ".join)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(words, min_size=3, max_size=8), st.data())
 def test_a_replacement_is_a_space_built_anew(texts, data):
     labels = [k % 3 if k < 3 else data.draw(st.integers(0, 2)) for k in range(len(texts))]

@@ -299,7 +299,7 @@ ANY = st.text(max_size=40) | st.lists(
 
 
 @BOTH
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=ANY, target=st.sampled_from(["man", "woman", "neutral"]))
 @pytest.mark.slow
 def test_any_text_is_rewritten_the_same_way_twice(rewriter, text, target):
@@ -310,7 +310,7 @@ PLAIN = ["the", "river", "old", "sings", "to", ",", "house", "runs", "slowly", "
 
 
 @BOTH
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(words=st.lists(st.sampled_from(PLAIN), max_size=12), target=st.sampled_from(["man", "woman", "neutral"]))
 def test_other_words_stay(rewriter, words, target):
     assert rewriter(" ".join(words), target) == " ".join(words)
@@ -320,14 +320,14 @@ MEN = ["he", "himself", "the father", "the king", "a waiter", "sees the boy", ",
 
 
 @BOTH
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(words=st.lists(st.sampled_from(MEN), max_size=10))
 def test_what_fits_stays(rewriter, words):
     text = " ".join(words)
     assert rewriter(text, "man") == text
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(words=st.lists(st.sampled_from(MEN), max_size=10))
 def test_there_and_back_is_the_identity_by_neighbours_even_on_no_sentences(words):
     text = " ".join(words)
