@@ -20,6 +20,7 @@ from fairlab.checks.escapes import print_escaped
 from fairlab.data.near_copies import set_groups
 from fairlab.data.own_safety import TableColumns
 from fairlab.data.safety_readers import READERS, read_safety
+from fairlab.data.safety_readers import _csv as _csv  # scripts outside of this repository import it from here
 from fairlab.data.safety_texts import HARMS, SafetyText
 from fairlab.protocols import SubgroupAugmentation, TrainingData
 from fairlab.rewriting.identities import SUBGROUPS, Identities, identity_lexicons
