@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
 from fairlab.audit.mending import mended, read_rule
 from fairlab.audit.outputs import ModelFailed
+from fairlab.llm.endpoint import retry_after
+from fairlab.llm.exchange import LONGEST_WAIT
 from fairlab.text.labels import as_written
 from fairlab.types import FairlabError
 
@@ -34,7 +36,6 @@ AT_ONCE = 256  # texts that an exported ensemble scores at once
 TIMEOUT = 60.0  # seconds
 BUSY = (429, 502, 503)  # statuses of a server that may answer later
 WAITS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # seconds before each further request to a busy server
-LONGEST_WAIT = 120.0  # seconds; a server that asks to wait longer is not waited for
 log = logging.getLogger(__name__)
 
 
@@ -246,8 +247,8 @@ def _answer(place: str, texts: list[str]) -> Any:
 
 def _asked_wait(error: Exception) -> float:
     """Return the seconds that a busy server asks to wait, or 0 if it names none."""
-    named = error.headers.get("Retry-After", "") if isinstance(error, urllib.error.HTTPError) else ""
-    return float(named) if named.strip().isdecimal() else 0.0
+    named = error.headers.get("Retry-After") if isinstance(error, urllib.error.HTTPError) else None
+    return retry_after(named) or 0.0
 
 
 def _may_pass(error: Exception) -> bool:

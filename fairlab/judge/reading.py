@@ -72,9 +72,8 @@ def find_tool_runs(place: str | Path) -> list[ToolRun]:
 def unread_files(folder: str | Path) -> list[str]:
     """Return the files of a folder that look like results but that no reader recognises, each with the reason.
 
-    Runs of fairlab are listed by their folders.
-
-    The result is empty for a single file, which :func:`read_tool_runs` reads or refuses.
+    Runs of fairlab are listed by their folders. The result is empty for a single file, which :func:`read_tool_runs`
+    reads or refuses.
     """
     path = Path(folder)
     if not path.is_dir():
@@ -89,7 +88,7 @@ def unread_files(folder: str | Path) -> list[str]:
 
 
 def _unread_reason(file: Path) -> str:
-    """Return the reason why a file is not read, if it may hold results: those of a table or of a packed file."""
+    """Return the reason why a file that may hold results is not read, or an empty string for other files."""
     if file.suffix in PACKED:
         return "compressed; unpack it"
     if file.suffix in SPREADSHEETS:

@@ -294,7 +294,7 @@ class Endpoint:
             reason = f"{status}: the address redirects; give the server's final address"
         if status == 429:
             reason += "; wait, or lower llm.concurrency or llm.tokens_per_minute"
-            wait = _retry_after(answer.retry_after)
+            wait = retry_after(answer.retry_after)
             if wait is not None and wait <= LONGEST_WAIT:
                 self.not_before = max(self.not_before, time.monotonic() + wait)
             return Attempt(ExchangeOutcome.RATE_LIMITED, reason=reason, seconds=seconds, wait=wait)
@@ -359,7 +359,7 @@ def _error_text(body: Any) -> str:
     return body if isinstance(body, str) else ""
 
 
-def _retry_after(value: str | None) -> float | None:
+def retry_after(value: str | None) -> float | None:
     """Return the seconds to wait from a Retry-After header, a number or a date, or None if it is neither."""
     if value is None:
         return None

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from fairlab.llm.client import LLM
-from fairlab.llm.endpoint import _retry_after
+from fairlab.llm.endpoint import retry_after
 from fairlab.llm.exchange import ExchangeOutcome
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.server import SCHEMA_FORMS, Server
@@ -137,11 +137,11 @@ def test_a_wait_of_hours_is_not_waited_for(ledger_path):
     ("value", "seconds"), [("3", 3.0), ("0.5", 0.5), ("-1", 0.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0), ("x", None)]
 )
 def test_retry_after(value, seconds):
-    assert _retry_after(value) == seconds
+    assert retry_after(value) == seconds
 
 
 def test_retry_after_a_date_ahead():
-    assert _retry_after("Fri, 01 Jan 2100 00:00:00 GMT") > 1e9
+    assert retry_after("Fri, 01 Jan 2100 00:00:00 GMT") > 1e9
 
 
 def test_silence_is_timed_out_and_tried_again(ledger_path):

@@ -49,14 +49,10 @@ class KeptColumns:
         for name, value in row.extra.items():
             is_kept = value in (None, "") or name in texts or name in self.changed
             if not is_kept and any(one.get(name, value) != value for one in made.rows):
-                raise FairlabError(overwritten(name, f"{self.source}, {row.place}"))
-
-
-def overwritten(column: str, place: str) -> str:
-    """Return the message about a column of the input in which the augmentation writes something else."""
-    return (
-        f"{place}: the column '{column}' has a name that this augmentation uses for its own values; rename the column"
-    )
+                raise FairlabError(
+                    f"{self.source}, {row.place}: the column '{name}' has a name that this augmentation uses for its "
+                    "own values; rename the column"
+                )
 
 
 def keeping_columns(build: Callable[[], _RowMaker], values: Mapping[str, Any]) -> _RowMaker:
