@@ -184,13 +184,10 @@ class Identity(RowAugmentation):
         left = [k for k, one in enumerate(made) if not one.failed]
         for k, judged in zip(left, self.injection.judged([made[k] for k in left]), strict=True):
             made[k] = judged
-        return [self._with_facts(one) for one in made]
-
-    def _with_facts(self, one: Version) -> Version:
-        """Mark a version as failed if it loses a name or a number of the original text."""
-        if one.failed or self.free is None or not lost_fact(one.original, {one.target: one.text}, self.free):
-            return one
-        return replace(one, failed=FACT_LOST)
+        for k, one in enumerate(made):
+            if self.free is not None and not one.failed and lost_fact(one.original, {one.target: one.text}, self.free):
+                made[k] = replace(one, failed=FACT_LOST)
+        return made
 
     def _made(self, row: Row, versions: Sequence[Version], counts: Counter[str]) -> Made:
         """Return a row followed by its versions, which copy all other columns, including labels."""

@@ -165,10 +165,11 @@ class Symmetric(Planned):
         draw, drawn = Random(f"{self.seed} {row.number}"), dict[Exchange, None]()
         evidence, claim = row.fields
         for term in draw.sample(list(terms), len(terms)):
+            sort = "a number" if term.kind.startswith("number") else "a name"
             others = [text for text in pool[term.kind] if not _shares_a_word(text, f"{evidence} {claim}")]
             for _ in range(self.candidates if others else 0):
                 if exchanged := _exchange_term(evidence, claim, term.text, draw.choice(others)):
-                    drawn[Exchange(*exchanged, _sort(term))] = None
+                    drawn[Exchange(*exchanged, sort)] = None
         return list(drawn)
 
     def _likeliest_exchanges(self, rows: Sequence[Row], offered: Sequence[Sequence[Exchange]]) -> list[Exchange | None]:
@@ -240,7 +241,3 @@ def _shares_a_word(term: str, text: str) -> bool:
     """Return whether a text contains a capitalised word or a number of the term."""
     words = {word.casefold() for word in re.findall(r"\w+", term) if word[0].isupper() or word[0].isdigit()}
     return not words.isdisjoint(word.casefold() for word in re.findall(r"\w+", text))
-
-
-def _sort(term: Term) -> str:
-    return "a number" if term.kind.startswith("number") else "a name"

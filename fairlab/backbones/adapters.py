@@ -80,7 +80,8 @@ def add_adapters(model: PreTrainedModel, lora: LoRA) -> None:
     try:
         inject_adapter_in_model(lora.config(exclude_modules=pooler), model.base_model)
     except ValueError as error:
-        some = ", ".join(sorted(_linear_names(model))[:8])
+        layers = [name for name, one in model.base_model.named_modules() if isinstance(one, nn.Linear | Conv1D)]
+        some = ", ".join(sorted({name.rpartition(".")[2] for name in layers})[:8])
         raise FairlabError(
             f"method.targets={lora.targets} matches no linear layer of the model; some layers are: {some}"
         ) from error
@@ -98,11 +99,6 @@ def add_adapters(model: PreTrainedModel, lora: LoRA) -> None:
     }
     for parameter in model.parameters():
         parameter.requires_grad_(id(parameter) not in frozen)
-
-
-def _linear_names(model: PreTrainedModel) -> set[str]:
-    kinds = (nn.Linear, Conv1D)
-    return {name.rpartition(".")[2] for name, one in model.base_model.named_modules() if isinstance(one, kinds)}
 
 
 def drop_inputs(model: PreTrainedModel) -> None:

@@ -43,13 +43,10 @@ def refuse_other_files(file: Path) -> None:
 
 
 def refuse_without_memory(name: str, config: PretrainedConfig, dtype: torch.dtype) -> None:
-    """Raise if a model will not fit into memory, before spending minutes on reading it.
+    """Raise FairlabError if a model will not fit into free memory, before spending minutes on reading it.
 
     The size of the file is not sufficient for this decision, because its weights have about 4 bits and are converted to
     ``dtype``. During the conversion, two copies of the largest weight are also in memory as float32.
-
-    Raises:
-        FairlabError: If the model needs more memory than is free.
     """
     free = memory_available()
     needed = bytes_to_load(name, config, dtype)

@@ -38,11 +38,7 @@ def has_masked_lm_head(model: PreTrainedModel) -> bool:
 
 
 def refuse_other_architecture(model: PreTrainedModel) -> None:
-    """Raise an error if transformers has no masked LM of the model's architecture.
-
-    Raises:
-        FairlabError: The architecture is of another kind, such as a causal LM.
-    """
+    """Raise FairlabError if transformers has no masked LM of the model's architecture, such as for a causal LM."""
     if not has_masked_lm_head(model) and type(model.config) not in MODEL_FOR_MASKED_LM_MAPPING:
         raise FairlabError(
             f"{type(model).__name__} cannot be trained as a masked LM, since transformers has no masked LM of the "
@@ -51,11 +47,7 @@ def refuse_other_architecture(model: PreTrainedModel) -> None:
 
 
 def refuse_without_mask(backbone: Backbone, error: type[FairlabError] = FairlabError) -> None:
-    """Raise an error if the tokenizer has no mask token.
-
-    Raises:
-        FairlabError: The tokenizer has no mask token, raised as ``error``.
-    """
+    """Raise ``error`` if the tokenizer has no mask token."""
     if backbone.tokenizer.mask_token_id is None:
         raise error(
             f"the tokenizer of {type(backbone.model).__name__} has no mask token; use the tokenizer that its masked LM "

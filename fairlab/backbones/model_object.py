@@ -179,11 +179,7 @@ class ModelObject:
         return nullcontext()
 
     def _refuse(self) -> NoReturn:
-        """Raise an error, because the object has no weights to train.
-
-        Raises:
-            CannotScore: Always.
-        """
+        """Raise CannotScore, because the object has no weights to train."""
         raise CannotScore(f"{self.name} has no weights, which are needed here; give (model, tokenizer)")
 
     model = tokenizer = max_length = property(_refuse)

@@ -59,12 +59,9 @@ def base_named_by(folder: Path) -> str:
 
 
 def refuse_other_base(folder: Path, base: str) -> None:
-    """Raise an error if the adapters were trained on a hub model other than the base.
+    """Raise FairlabError if the adapters were trained on a hub model other than the base.
 
     Paths are not compared, because they do not identify a model.
-
-    Raises:
-        FairlabError: If the two hub names differ.
     """
     named = base_named_by(folder)
     hub_names = all(name.count("/") == 1 and name[0] not in "./~" and not Path(name).exists() for name in (named, base))
@@ -114,11 +111,7 @@ def _tensors(folder: Path) -> dict[str, Any]:
 
 
 def _refuse_rank(folder: Path, settings: dict[str, Any], tensors: dict[str, Any]) -> None:
-    """Raise if the settings declare a rank larger than every tensor dimension, which peft would allocate.
-
-    Raises:
-        FairlabError: If a rank is larger than every tensor dimension.
-    """
+    """Raise FairlabError if a declared rank, which peft would allocate, is larger than every tensor dimension."""
     largest = max((size for tensor in tensors.values() for size in tensor.shape), default=0)
     rank = max(settings.get("r", 0), *settings["rank_pattern"].values(), 0)
     if rank > largest:

@@ -26,11 +26,7 @@ NOT_IN_4_BITS = ("gguf", "adapters", "peft", "fresh")  # settings of weights tha
 
 
 def refuse_without_cuda() -> None:
-    """Raise if this machine cannot train with 4-bit weights.
-
-    Raises:
-        FairlabError: If there is no CUDA device, or bitsandbytes is not installed.
-    """
+    """Raise FairlabError if there is no CUDA device or no bitsandbytes, which training with 4-bit weights needs."""
     if not torch.cuda.is_available():
         raise FairlabError(
             "method.quantize=true keeps the frozen weights in 4 bits, which needs a CUDA device; with "

@@ -97,11 +97,7 @@ def refuse_tokens_without_row(model: PreTrainedModel, tokenizer: PreTrainedToken
 
 
 def refuse_growth(tokenizer: PreTrainedTokenizerBase) -> None:
-    """Raise if a tokenizer replaces characters by long texts, because a few such steps could fill the memory.
-
-    Raises:
-        FairlabError: If one character may become more than :data:`MOST_GROWTH` characters.
-    """
+    """Raise FairlabError if a tokenizer may replace one character by more than :data:`MOST_GROWTH` characters."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     for name in ("normalizer", "pre_tokenizer", "decoder"):
         part = getattr(backend, name, None)
@@ -143,11 +139,7 @@ def readable_length(
 
 
 def in_range(length: int, limit: int, name: str) -> int:
-    """Check that a model can read a number of tokens, and return the number.
-
-    Raises:
-        FairlabError: If the number is out of range.
-    """
+    """Return a number of tokens; raise FairlabError if the model cannot read that many."""
     if not MIN_LENGTH <= length <= limit:
         raise FairlabError(f"backbone.max_length must be in {MIN_LENGTH}..{limit} for {name}, not {length}")
     return length

@@ -143,11 +143,7 @@ def _check_implementations(file: Path, content: Any) -> None:
 
 
 def _check_sizes(file: Path, content: dict[str, Any], elsewhere: Sequence[Path]) -> None:
-    """Raise for a configuration that declares more than its weights can hold, before the model is built.
-
-    Raises:
-        FairlabError: If the declared number of layers or a declared width is too large for the size of the weights.
-    """
+    """Raise FairlabError, before the model is built, if its layers or a width are too large for its weights."""
     kinds = ("*.safetensors", "*.gguf", "*.bin")
     files = list(elsewhere) or [one for kind in kinds for one in sorted(file.parent.glob(kind))]
     if not (weights := sum(one.stat().st_size for one in files)):  # reported when the weights are read

@@ -18,12 +18,13 @@ from fairlab.augmentation.perturbation import Perturbation
 from fairlab.backbones.backbone import Backbone
 from fairlab.backbones.classification import SCORE, Classifier
 from fairlab.benchmarks.classification import predictions
+from fairlab.benchmarks.crows_pairs import ratio_percent
 from fairlab.benchmarks.readings import ALL, Items, Quantity, cut_notes, evenly, items_outcome, quantity
 from fairlab.benchmarks.scales import percent
 from fairlab.data.published.task_files import examples_digest, read_task
 from fairlab.data.published.tasks import TASKS, Example, find_task
 from fairlab.data.stream.choices import PerturbedExamples, perturb_examples, read_perturbed
-from fairlab.metrics.bootstrap import Statistic, ratio_of_means
+from fairlab.metrics.bootstrap import Statistic
 from fairlab.metrics.fairscore import FAIRSCORES
 from fairlab.metrics.stereoset import mean_percent
 from fairlab.protocols import Benchmark
@@ -219,10 +220,6 @@ def _quantities(items: Items, axes: Sequence[str], copies: int) -> list[Quantity
     return found
 
 
-def _percent_of_copies(sums: NDArray[np.floating], counts: NDArray[np.floating], axis: int) -> NDArray[np.floating]:
-    return 100 * ratio_of_means(sums, counts, axis=axis)
-
-
 def _share(
     name: str,
     share: Statistic,
@@ -243,7 +240,7 @@ def _share(
     counts = chosen_CN.sum(axis=0)
     some = counts > 0
     return quantity(
-        _percent_of_copies,
+        ratio_percent,
         (holds_CN * chosen_CN).sum(axis=0)[some],
         counts[some],
         subset=subset,

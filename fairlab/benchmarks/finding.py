@@ -86,7 +86,8 @@ def refuse_undescribed(benchmark: Any) -> None:
             f"benchmark {what} has the same name, '{found.name}', as fairlab's own {own.__name__}; give its "
             "description another name"
         )
-    if found.title.casefold() in {description.title.casefold() for description in own_descriptions()}:
+    own_descriptions = (part if isinstance(part, Description) else part.description for part in own_parts())
+    if found.title.casefold() in {description.title.casefold() for description in own_descriptions}:
         raise FairlabError(
             f"benchmark {what} has the title of one of fairlab's own, '{found.title}'; give its description another"
         )
@@ -97,12 +98,6 @@ def _describe(holder: type[Any] | Description, name: str) -> Description | None:
         return holder if holder.name == name else None
     found: Description | None = holder.describe(name)
     return found
-
-
-def own_descriptions() -> Iterator[Description]:
-    """Yield the descriptions of fairlab's own benchmarks."""
-    for part in own_parts():
-        yield part if isinstance(part, Description) else part.description
 
 
 def own_parts(first: str = "") -> Iterator[type[Any] | Description]:

@@ -71,11 +71,7 @@ def set_name(name: str) -> str:
 
 
 def refuse_same_names(sets: Sequence[str]) -> None:
-    """Check that all sets have different names in results.
-
-    Raises:
-        FairlabError: Two sets have the same name in results.
-    """
+    """Raise FairlabError if two sets have the same name in results."""
     if len({set_name(name) for name in sets}) < len(sets):
         raise FairlabError(f"two of the sets {', '.join(sets)} have the same name in results; rename a file")
 

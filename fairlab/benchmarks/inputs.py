@@ -99,18 +99,10 @@ def refuse_changed_files(record: Record, names: Iterable[str], instead: str) -> 
     for name in names:
         for file, digest in kept.get(name, {}).get("files", {}).items():
             try:
-                place = _find_again(file)
+                place = next((one for one in (Path(file), PACKAGE.parent / file) if one.is_file()), None) or locate(
+                    file
+                )
             except DataUnavailable as error:
                 raise FairlabError(f"{file}, which {name} of {record.folder} read, is gone; {instead}") from error
             if sha256(place) != digest:
                 raise FairlabError(f"{file} changed since {name} of {record.folder} read it; {instead}")
-
-
-def _find_again(name: str) -> Path:
-    """Return the file whose hash a record stores.
-
-    Raises:
-        DataUnavailable: The file neither exists nor is published.
-    """
-    places = [place for place in (Path(name), PACKAGE.parent / name) if place.is_file()]
-    return places[0] if places else locate(name)

@@ -21,11 +21,7 @@ UNFIT = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
 
 @contextmanager
 def kept_arrays(folder: Path) -> Iterator[None]:
-    """Convert errors inside the context to FairlabError if they occur because saved arrays do not fit the record.
-
-    Raises:
-        FairlabError: The arrays do not fit the record.
-    """
+    """Convert errors inside the context to FairlabError if they occur because saved arrays do not fit the record."""
     try:
         yield
     except UNFIT as error:

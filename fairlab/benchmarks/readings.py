@@ -72,11 +72,7 @@ def quantity(
 
 
 def one_of(setting: str, value: str, known: Collection[str]) -> str:
-    """Check that the value of a setting is known, and return it.
-
-    Raises:
-        FairlabError: The value is unknown.
-    """
+    """Return the value of a setting; raise FairlabError if it is unknown."""
     if value not in known:
         raise FairlabError(f"{setting} must be {' or '.join(known)}, not '{value}'")
     return value

@@ -201,7 +201,10 @@ class StereoSet(Benchmark):
         notes += cut_notes(self.name, scorer.cut, scorer.max_length)
         if not_run and len(self.tasks) == len(TASKS) and len(self.domains) == len(DOMAINS):
             not_run.append(NotRun(self.name, OVERALL, "it covers both tasks, and one of them was not run"))
-        seen = seen_targets(examples, self.seen_in) if self.seen_in is not None else None
+        seen = None
+        if self.seen_in is not None:
+            finder = TermFinder(example.target for example in examples)
+            seen = {span.term for text in texts_of_groups(self.seen_in) for span in finder.find(text)}
         measured = partial(stereoset_quantities, by_task, self.domains, seen=seen)
         return items_outcome(self.description, measured, scores, before, not_run=not_run, notes=notes)
 
@@ -310,12 +313,6 @@ def continuation_probabilities(scorer: TextScorer, examples: Sequence[StereoSetI
         for sentence in example.sentences
     ]
     return np.exp(scorer.continuation_log_likelihoods(pairs, progress=progress).means).reshape(-1, 3)
-
-
-def seen_targets(examples: Sequence[StereoSetItem], path: str) -> set[str]:
-    """Return target terms of the examples that occur in training data, case-folded, at word boundaries."""
-    finder = TermFinder(example.target for example in examples)
-    return {span.term for text in texts_of_groups(path) for span in finder.find(text)}
 
 
 def stereoset_quantities(

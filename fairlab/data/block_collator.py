@@ -61,11 +61,7 @@ def collated(blocks: Sequence[Sequence[Sequence[int]]], positions: Sequence[int]
 
 
 def refuse_block(block: int, encoder: Backbone, least: int) -> None:
-    """Raise an error if a block is shorter than ``least`` tokens, or longer than the texts that the model reads.
-
-    Raises:
-        FairlabError: The length is out of range.
-    """
+    """Raise FairlabError if a block is shorter than ``least`` tokens, or longer than the texts that the model reads."""
     if not least <= block <= encoder.max_length:
         raise FairlabError(
             f"data.block must be at least {least} and at most the {encoder.max_length} tokens that the model reads "

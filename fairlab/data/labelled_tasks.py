@@ -129,7 +129,10 @@ class LabelledTexts(Streamed):
         made_of = sources_of(self.task, str(path), examples, published)
         parts = parted(made_of, published if validate_on == "published" else None, validation)
         measured = texts_unseen(unseen)
-        self.examples = {split: _without(part, measured) for split, part in parts.items()}
+        self.examples = {
+            split: [one for one, source in part if not {_texts(one), _texts(source)} & measured]
+            for split, part in parts.items()
+        }
         self.left_out = sum(len(parts[split]) - len(part) for split, part in self.examples.items())
         kept = self.examples["train"] = self.examples["train"][:limit]
         for split, part in self.examples.items():
@@ -295,11 +298,6 @@ def texts_unseen(unseen: Sequence[str]) -> set[tuple[str, ...]]:
     if wrong := [name for name in unseen if name.count(":") != 1]:
         raise FairlabError(f"data.unseen names sets as TASK:SPLIT, such as fever_symmetric:test, not '{wrong[0]}'")
     return {_texts(example) for name in unseen for example in read_task(*name.split(":"))}
-
-
-def _without(part: Sequence[Made], measured: set[tuple[str, ...]]) -> list[Example]:
-    """Return the examples for which neither the texts nor the texts of their source are in an evaluation set."""
-    return [one for one, source in part if not {_texts(one), _texts(source)} & measured]
 
 
 def _texts(example: Example) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[Safety
     rows = list(_rows(file))
     _check_subgroup(file, [row for _, row in rows], columns)
     harms = _harms(file, [row for _, row in rows if is_seed(row)] or [row for _, row in rows], columns)
-    seeds: dict[str, int] = {}
+    seeds: dict[str, int] = {}  # number of the latest seed by id, which may repeat: a seed's versions follow it
     for number, (place, row) in enumerate(rows, start=1):
         text = row.get(columns.text)
         if not isinstance(text, str) or not text.strip():
@@ -66,7 +66,10 @@ def read_own(file: Path, columns: TableColumns | None = None) -> Iterator[Safety
         given = _named_once({name: harm_name(name, place) for name, one in named.items() if not _empty(one)}, place)
         labels = {harm: binary_label(named[written], f"{place}, {written}") for harm, written in given.items()}
         subgroup = str(row.get(columns.subgroup) or "")
-        first = _first_of_set(row, number, seeds)
+        if is_seed(row):
+            first = seeds[str(row.get("id"))] = number
+        else:
+            first = seeds.setdefault(str(row.get("source_id")), number)
         key = row.get(columns.key)
         yield SafetyText(
             text, str(first if key is None else key), "" if subgroup == NONE else subgroup, labels, is_seed(row)
@@ -89,21 +92,6 @@ def harm_name(written: object, place: str) -> str:
     return name
 
 
-def _first_of_set(row: Mapping[str, Any], number: int, seeds: dict[str, int]) -> int:
-    """Return the number of the first row of a row's set: of the seed, if an augmentation made the row from it.
-
-    Args:
-        row: Row of the table.
-        number: Number of the row.
-        seeds: Numbers of the latest seeds, keyed by their ids, which the function updates. Ids may repeat, because the
-            versions of a seed follow it.
-    """
-    if is_seed(row):
-        seeds[str(row.get("id"))] = number
-        return number
-    return seeds.setdefault(str(row.get("source_id")), number)
-
-
 def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     if file.is_dir() and (file / "manifest.json").is_file():
         yield from json_rows(file)
@@ -115,11 +103,7 @@ def _rows(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _check_subgroup(file: Path, rows: Sequence[Mapping[str, Any]], columns: TableColumns) -> None:
-    """Check that at least one row has the subgroup column, unless that column is the default.
-
-    Raises:
-        FairlabError: The column is missing.
-    """
+    """Raise FairlabError if no row has the subgroup column, unless that column is the default."""
     if columns.subgroup == TableColumns.subgroup or any(columns.subgroup in row for row in rows):
         return
     names = dict.fromkeys(str(name) for row in rows for name in row)

@@ -67,11 +67,7 @@ def is_seed(row: Mapping[str, Any]) -> bool:
 
 
 def binary_label(value: object, place: str) -> int:
-    """Convert a label to 0 or 1.
-
-    Raises:
-        FairlabError: The label is neither 0 nor 1.
-    """
+    """Convert a label to 0 or 1; raise FairlabError for any other label."""
     if (written := as_written(value)) not in ("0", "1"):
         raise FairlabError(f"{place}: a label must be 0 (harmless) or 1 (harmful), not '{value}'; correct it")
     return int(written)

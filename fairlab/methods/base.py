@@ -166,11 +166,7 @@ class Trained(OfEncoder, lightning.LightningModule):
         self.losses_seen.check()
 
     def refuse_not_finite(self, loss: float, step: int, items: Sequence[str], name: str = "loss") -> None:
-        """Raise an error about a loss that is infinite or NaN.
-
-        Raises:
-            FairlabError: Always.
-        """
+        """Raise FairlabError about a loss that is infinite or NaN."""
         where = ", ".join(one for of_process in gather_over_ranks(list(items)) for one in of_process)
         raise FairlabError(
             f"the {name} became {loss} at step {step}{f', in the {self.items_are} {where}' if where else ''}; "
@@ -205,7 +201,9 @@ class Trained(OfEncoder, lightning.LightningModule):
         optimizer = make_optimizer(self.optimizer, self.trained_weights, self.decayed, values)
         if self.schedule is None:
             return optimizer
-        steps = optimizer_steps(self)
+        # The trainer's own estimate would create the loader before a resumed run knows which data it has used.
+        batches: int = self.trainer.datamodule.total_batches  # type: ignore[attr-defined]
+        steps = -(-batches // self.trainer.accumulate_grad_batches)
         values = {"warmup": getattr(self, "warmup", 0.0), "floor": getattr(self, "decay", 0.0)}
         schedule = make_schedule(self.schedule, optimizer, min(steps, self.steps or steps), values)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
@@ -224,10 +222,3 @@ class Trained(OfEncoder, lightning.LightningModule):
             torch.nn.utils.clip_grad_value_(self.trained_weights, gradient_clip_val)
         elif norm := gradient_clip_val if gradient_clip_val is not None else self.clip:
             torch.nn.utils.clip_grad_norm_(self.trained_weights, norm)
-
-
-def optimizer_steps(method: lightning.LightningModule) -> int:
-    """Return the number of optimizer steps in a run: batches divided by accumulated batches per step, rounded up."""
-    # The trainer's own estimate would create the loader before a resumed run knows which data it has used.
-    batches: int = method.trainer.datamodule.total_batches  # type: ignore[attr-defined]
-    return -(-batches // method.trainer.accumulate_grad_batches)

@@ -132,17 +132,17 @@ class SequenceClassifier(Trained):
             return nn.functional.cross_entropy(found, batch.labels)
         return nn.functional.mse_loss(found, batch.labels)
 
-    def _debias(self, batch: LabelledBatch, found: Tensor) -> Tensor:
-        assert self.debiasing is not None
-        return self.debiasing.loss(found, batch) + self.debiasing.penalty(found, batch, self)
-
     def training_step(self, batch: LabelledBatch, batch_idx: int) -> Tensor:
         """Return the loss on one batch."""
         found = self(batch)
-        loss = found.sum()  # for a share without examples
-        if len(batch.labels):
-            loss = self.loss(batch, found) if self.debiasing is None else self._debias(batch, found)
-        weight = len(batch.labels) if self.debiasing is None else self.debiasing.weight(batch)
+        debiasing = self.debiasing
+        if not len(batch.labels):
+            loss = found.sum()  # for a share without examples
+        elif debiasing is None:
+            loss = self.loss(batch, found)
+        else:
+            loss = debiasing.loss(found, batch) + debiasing.penalty(found, batch, self)
+        weight = len(batch.labels) if debiasing is None else debiasing.weight(batch)
         share = BatchShare(weight, self.device)
         own, loss = share.loss(loss), share.mean(loss)
         self.log_training({"loss": loss}, len(batch.labels))

@@ -71,6 +71,9 @@ def shift(before: ArrayLike, after: ArrayLike, seed: int = 0) -> ScoreShift:
     by_chance = [rng.multinomial(count.sum(), together, RESAMPLES) for count in counts_2C]
     chance = float(np.quantile(_distance(*by_chance), 0.95))
     changes = mean_draws(others, seed + 1) - mean_draws(some, seed)
+    # The distance is at least the difference between the shares below the value at which the true distance is largest.
+    # The power is a lower bound, because the error of this difference is largest if both shares are one half.
+    largest_error = float(np.sqrt(0.25 / len(some) + 0.25 / len(others)))
     return ScoreShift(
         n=(len(some), len(others)),
         means=(float(some.mean()), float(others.mean())),
@@ -79,17 +82,8 @@ def shift(before: ArrayLike, after: ArrayLike, seed: int = 0) -> ScoreShift:
         distance=float(_distance(*counts_2C)),
         distance_interval=percentile_interval(_distance(*drawn)),
         chance=chance,
-        detectable=min(1.0, chance + EIGHT_IN_TEN * _largest_error(len(some), len(others))),
+        detectable=min(1.0, chance + EIGHT_IN_TEN * largest_error),
     )
-
-
-def _largest_error(n: int, m: int) -> float:
-    """Return the largest standard error of a difference between two shares, which occurs if both are one half.
-
-    The measured distance is at least the difference between the shares below the value at which the true distance is
-    largest. The power that follows from this error is therefore a lower bound.
-    """
-    return float(np.sqrt(0.25 / n + 0.25 / m))
 
 
 def _counts(some: Array, others: Array) -> NDArray[np.int64]:

@@ -55,11 +55,7 @@ def parsing_with(name: str | None) -> Iterator[None]:
 
 
 def refuse_unknown_pipeline(name: str) -> None:
-    """Raise an error unless ``name`` is an installed spaCy pipeline or the folder of one.
-
-    Raises:
-        FairlabError: There is no such pipeline, or spaCy is not installed.
-    """
+    """Raise FairlabError unless ``name`` is a spaCy pipeline, installed or as a folder, and spaCy is installed."""
     need_extra("offline", f"spacy={name}", "spacy")
     from spacy.util import is_package
 
@@ -143,13 +139,15 @@ def parse(texts: Iterable[str], *, entities: bool | Callable[[str], Iterable[int
                 docs = _annotate(component, docs)
             if entities is True:
                 docs = _annotate(pipeline.get_pipe("ner"), docs)
-        joined = [_join_paragraphs(parts) for parts in _group_by_text(some, docs)]
+        parsed = iter(docs)
+        joined = [_join_paragraphs([next(parsed) for _ in range(text.count(PARAGRAPH) + 1)]) for text in some]
         if entities is True:
             for doc in joined:
                 doc.user_data[NAMED] = {sentence.start: list(sentence.ents) for sentence in doc.sents}
         if callable(entities):
             asked = [(doc, list(entities(text))) for doc, text in zip(joined, some, strict=True)]
-            _name_sentences([_token_at(doc, offset) for doc, offsets in asked for offset in offsets])
+            spans = (doc.char_span(at, at + 1, alignment_mode="expand") for doc, offsets in asked for at in offsets)
+            _name_sentences([span[0] for span in spans])
         yield from joined
 
 
@@ -169,12 +167,6 @@ def _annotate(component: Any, docs: list[Any]) -> list[Any]:
         unfinished = component.transition_states(unfinished, model.predict(unfinished))
     component.set_annotations(docs, states)
     return docs
-
-
-def _group_by_text(texts: Sequence[str], parsed: Iterable[Any]) -> list[list[Any]]:
-    """Group the documents of paragraphs by the text that they belong to."""
-    parsed = iter(parsed)
-    return [[next(parsed) for _ in range(text.count(PARAGRAPH) + 1)] for text in texts]
 
 
 def _join_paragraphs(docs: Sequence[Any]) -> Any:
@@ -232,10 +224,6 @@ def _name_sentences(tokens: Iterable[Any]) -> None:
         spans = [(first + one.start, first + one.end, one.label) for one in window.ents]
         inside = [one for one in spans if sentence.start <= one[0] and one[1] <= sentence.end]
         sentence.doc.user_data[NAMED][sentence.start] += [Span(sentence.doc, *one) for one in inside]
-
-
-def _token_at(doc: Any, offset: int) -> Any:
-    return doc.char_span(offset, offset + 1, alignment_mode="expand")[0]
 
 
 def _paragraph(doc: Any, place: int) -> tuple[int, int]:

@@ -101,11 +101,7 @@ def whole_text(path: Path) -> str:
 
 
 def refuse_bad_line(line: str, place: str) -> None:
-    """Raise an error for a line that contains a zero byte or is too long.
-
-    Raises:
-        FairlabError: The line is bad. The message names its location.
-    """
+    """Raise FairlabError, which names the location, for a line that contains a zero byte or is too long."""
     if "\0" in line:
         raise FairlabError(f"{place} is not plain text (a byte is zero); save it as UTF-8")
     if fault := length_fault(line):
@@ -141,11 +137,7 @@ def bounded_lines(lines: TextIO) -> Iterator[str]:
 
 @contextmanager
 def decoding(path: Path) -> Iterator[None]:
-    """Convert an error of the UTF-16 decoder into a one-sentence message.
-
-    Raises:
-        FairlabError: The bytes after a UTF-16 byte-order mark are not UTF-16.
-    """
+    """Raise FairlabError, in one sentence, for bytes after a UTF-16 byte-order mark that are not UTF-16."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -273,12 +265,9 @@ def _refuse_bad_cells(path: Path, row: tuple[int, list[str]]) -> tuple[int, list
 
 
 def refuse_columns(names: Sequence[str], source: str) -> None:
-    """Raise an error for column names that cannot be distinguished or displayed.
+    """Raise FairlabError if a column's name occurs twice, or has a control character or bytes that are not text.
 
     Columns without a name may be repeated.
-
-    Raises:
-        FairlabError: A name occurs twice, or contains a control character or bytes that are not text.
     """
     if repeated := [name for name, count in Counter(names).items() if name and count > 1]:
         raise FairlabError(f"{source} has the column '{repeated[0]}' more than once; rename or remove one of them")

@@ -58,11 +58,7 @@ class Validity:
 
 
 def refuse_failed(found: Validity, name: str) -> None:
-    """Refuse a model that failed a check.
-
-    Raises:
-        FairlabError: The model failed a check.
-    """
+    """Raise FairlabError if the model failed a check."""
     if said := found.reason or "; ".join(found.failures):
         raise FairlabError(f"{name} was refused by strict=true: {said}; use a sound copy, or leave strict out")
 

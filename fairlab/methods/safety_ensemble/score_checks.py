@@ -22,11 +22,7 @@ FEWEST = 20  # minimum number of texts on which a score that equals the label is
 
 
 def refuse_silent_sources(sources: Sources, scores: Array) -> None:
-    """Raise an error if a source, such as a file with scores of other texts, has no score for any text.
-
-    Raises:
-        FairlabError: A source has no score for any text.
-    """
+    """Raise FairlabError if a source, such as a file with scores of other texts, has no score for any text."""
     for source, missing in _missing_by_source(sources, scores):
         if missing.all():
             raise silent(source, len(scores), "leave it out")
@@ -40,13 +36,10 @@ def silent(source: Source, count: int, remedy: str) -> FairlabError:
 
 
 def refuse_partly_covered_sets(sources: Sequence[Source], texts: Sequence[SafetyText], remedy: str) -> None:
-    """Raise an error if a source covers some texts of a counterfactual set but not the others.
+    """Raise FairlabError if a source covers no text, or some texts of a counterfactual set but not the others.
 
     The median would replace the other scores, and the difference between the texts would count as bias. ``remedy`` ends
     the message.
-
-    Raises:
-        FairlabError: A source covers no text, or only some texts of a set.
     """
     for source in sources if texts else ():
         missing = np.array([not source.covers([text.text]) for text in texts], dtype=np.bool_)
@@ -88,13 +81,10 @@ def _mixed_sets(texts: Sequence[SafetyText], missing: NDArray[np.bool_]) -> list
 
 
 def refuse_labels_as_scores(sources: Sources, scores: Array, truth: Mapping[str, NDArray[np.int64]]) -> None:
-    """Raise an error if a stored score equals the label of a harm for all of at least :data:`FEWEST` texts.
+    """Raise FairlabError if a stored score equals the label of a harm for all of at least :data:`FEWEST` texts.
 
     A table of stored scores may also contain the labels, and models that read the labels would seem perfect. Other
     sources cannot read the labels.
-
-    Raises:
-        FairlabError: A score equals a label.
     """
     stored = tuple(f"{source.name}." for source in sources.sources if isinstance(source, StoredScores))
     for harm, labels in truth.items():

@@ -62,11 +62,7 @@ def combinations(
 
 
 def _as_list(value: T | Sequence[T]) -> list[T]:
-    """Return a list unchanged, or a single value as a list of one.
-
-    Raises:
-        FairlabError: The list is empty.
-    """
+    """Return a list unchanged, or a single value as a list of one; raise FairlabError if it is empty."""
     found = list(value) if isinstance(value, Sequence) else [value]
     if not found:
         raise FairlabError("method.leaf, method.penalty and the values of method.reweighting must not be empty lists")

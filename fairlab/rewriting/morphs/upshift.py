@@ -210,13 +210,10 @@ def _choose_edits(places: Sequence[Place], words: Mapping[Place, str], number: i
     """Return the edits at the first ``number`` positions that have a word and are not adjacent."""
     found: list[Place] = []
     for place in places:
-        if place in words and len(found) < number and all(_are_apart(place, one, words) for one in found):
+        apart = all(abs(place.word - one.word) > 1 and words.get(place) != words[one] for one in found)
+        if place in words and len(found) < number and apart:
             found.append(place)
     return [replace(place.edit, new=place.inserted_as(words[place])) for place in found]
-
-
-def _are_apart(one: Place, other: Place, words: Mapping[Place, str]) -> bool:
-    return abs(one.word - other.word) > 1 and words[one] != words[other]
 
 
 def _agrees(place: Place, before: Any, after: Any) -> bool:

@@ -85,11 +85,7 @@ class Ensemble:
         return {harm: model.score(features, owner) if len(features) else np.empty(0) for harm, model in found}
 
     def refuse_others(self, sources: Sources) -> None:
-        """Raise an error if the sources or their versions differ from the sources in training.
-
-        Raises:
-            FairlabError: A source or a version differs.
-        """
+        """Raise FairlabError if the sources or their versions differ from the sources in training."""
         versions = {source.name: source.version for source in sources.sources}
         trained: Mapping[str, str] = self.description["sources"]
         if sources.features != self.description["features"] or versions.keys() != trained.keys():

@@ -115,7 +115,11 @@ def read_sources(folder: Path, given: Mapping[str, Mapping[str, Any]]) -> dict[s
 def _source(file: Path, name: str, node: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Check one source's settings, and return them."""
     source = _class(file, name, node, given)
-    _refuse_changed_code(file, name, source, node.get(CODE))
+    if node.get(CODE) is not None and code_sha256(source) != node[CODE]:
+        raise FairlabError(
+            f"{file}: the code of {name}, {inspect.getfile(source)}, is not the code that the ensemble was exported "
+            f"with (SHA-256 {node[CODE]}); bring that file back, or train the ensemble again"
+        )
     settings = {key: value for key, value in node.items() if key not in (TARGET, CODE)}
     given = {key: value for key, value in given.items() if key != TARGET}
     if strange := sorted(map(str, (set(settings) | set(given)) - source.settings())):
@@ -161,19 +165,6 @@ def code_sha256(source: type[Source]) -> str | None:
     if built_in_source(f"{source.__module__}.{source.__qualname__}"):
         return None
     return sha256(Path(inspect.getfile(source)))
-
-
-def _refuse_changed_code(file: Path, name: str, source: type[Source], expected: object) -> None:
-    """Raise an error if the code of a source is not the code that the ensemble was exported with.
-
-    Raises:
-        FairlabError: The hash differs.
-    """
-    if expected is not None and code_sha256(source) != expected:
-        raise FairlabError(
-            f"{file}: the code of {name}, {inspect.getfile(source)}, is not the code that the ensemble was exported "
-            f"with (SHA-256 {expected}); bring that file back, or train the ensemble again"
-        )
 
 
 def _locate(file: Path, name: str, source: type[Source], settings: Mapping[str, Any]) -> dict[str, str]:
