@@ -99,9 +99,8 @@ def refuse_changed_files(record: Record, names: Iterable[str], instead: str) -> 
     for name in names:
         for file, digest in kept.get(name, {}).get("files", {}).items():
             try:
-                place = next((one for one in (Path(file), PACKAGE.parent / file) if one.is_file()), None) or locate(
-                    file
-                )
+                places = (place for place in (Path(file), PACKAGE.parent / file) if place.is_file())
+                place = next(places, None) or locate(file)
             except DataUnavailable as error:
                 raise FairlabError(f"{file}, which {name} of {record.folder} read, is gone; {instead}") from error
             if sha256(place) != digest:
