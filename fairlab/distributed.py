@@ -42,10 +42,8 @@ def torch_distributed() -> Any:
 def device(wanted: str | None = None) -> str:
     """Return the device of this process: a GPU if there is one, otherwise the CPU.
 
-    Processes share GPUs evenly.
-
-    Args:
-        wanted: Device to use instead, in torch's notation, such as ``cpu`` or ``cuda:1``.
+    Processes share GPUs evenly. ``wanted`` is a device to use instead, in torch's notation, such as ``cpu`` or
+    ``cuda:1``.
 
     Raises:
         FairlabError: The wanted device is unknown or cannot be used on this machine.
@@ -103,11 +101,7 @@ def empty_share_output(module: nn.Module, *shape: int) -> Tensor:
     """Return the output of a module for a batch without items.
 
     A process without items must still take part when gradients are combined, but models reject empty batches. The
-    output therefore depends on the trained weights, with zero gradients.
-
-    Args:
-        module: Module whose weights may be trained.
-        shape: Shape of the output; without a shape, the output is 0.
+    output therefore depends on the trained weights, with zero gradients. Without a shape, the output is 0.
     """
     # A parameter with a mesh is one of a sharded block, which is not gathered here.
     trained = (one for one in module.parameters() if one.requires_grad and not hasattr(one, "device_mesh"))

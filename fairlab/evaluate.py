@@ -164,11 +164,8 @@ def measure_named(
 ) -> None:
     """Measure models, with notes on training without effect and on benchmarks that overlap with training data.
 
-    Args:
-        benchmarks: Benchmarks to run.
-        backbones: Pairs of label and model, in order; the label is empty if there is only one model.
-        places: Path of each model by label; notes are added for paths that are folders of runs.
-        record: Record of the run, as in :func:`fairlab.benchmarks.runner.measure`.
+    The label is empty if there is only one model. Notes are added for models whose path, in ``places``, is the folder
+    of a run.
     """
     for label, place in places.items():
         record.add_notes(replace(note, phase=label) for note in notes_of_training(place))
@@ -232,11 +229,8 @@ def embedder(
 ) -> tuple[Callable[[Sequence[str]], Any], dict[str, dict[str, Any]]]:
     """Return the function that embeds a dataset's texts, and the provenance of the embeddings.
 
-    Args:
-        config: Configuration of the evaluation.
-        name: Name of a model, or ``spacy:NAME`` for the word vectors of a spaCy pipeline.
-        about: Name of the benchmark whose results depend on the embeddings.
-        record: Record of the run.
+    ``name`` is a model, or ``spacy:NAME`` for the word vectors of a spaCy pipeline. ``about`` is the benchmark whose
+    results depend on the embeddings.
 
     Raises:
         FairlabError: The model cannot embed.

@@ -67,13 +67,9 @@ def temporary_beside(path: Path) -> Path:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove unfinished files of a killed process.
+    """Remove the unfinished files of a killed process, as named by :func:`temporary_beside`, from a folder.
 
-    Call this only while the folder is locked.
-
-    Args:
-        folder: Folder to search, including its subfolders, for files named by :func:`temporary_beside`. Links are not
-            followed.
+    Call this only while the folder is locked. Subfolders are searched too, but links are not followed.
     """
     for place, folders, files in os.walk(folder):
         for name in filter(UNFINISHED.fullmatch, folders):
@@ -214,10 +210,7 @@ def is_below(place: str | Path, folder: str | Path) -> bool:
 def inside(folder: Path, name: object, named_in: str) -> Path:
     """Return the path of a file that a description in ``folder`` refers to.
 
-    Args:
-        folder: Folder of the description.
-        name: Value from the description that should be a relative path.
-        named_in: Source of the name for messages, such as ``manifest.json, shards[0].data``.
+    ``named_in`` is the source of the name for messages, such as ``manifest.json, shards[0].data``.
 
     Raises:
         FairlabError: The name is not a relative path inside the folder, or a link leads out of it.

@@ -74,9 +74,7 @@ class CannotScore(FairlabError):
 def missing_extra(extra: str, what: str) -> FairlabError:
     """Return the error to raise if a package of an optional extra is missing.
 
-    Args:
-        extra: Name of the extra that provides the package.
-        what: Feature that needs the package, as the subject of the error message.
+    ``what`` is the feature that needs the package, as the subject of the message.
 
     Example:
         >>> print(missing_extra("wandb", "logger=wandb"))
@@ -88,10 +86,7 @@ def missing_extra(extra: str, what: str) -> FairlabError:
 def need_extra(extra: str, what: str, *packages: str) -> None:
     """Raise if one of an extra's packages is not installed, without importing any of them.
 
-    Args:
-        extra: Name of the extra.
-        what: Feature that needs the packages, as the subject of the error message.
-        packages: Import names of the packages, without a dot.
+    The packages are import names without a dot. ``what`` is the feature that needs them, as the subject of the message.
 
     Raises:
         FairlabError: One of the packages is not installed.

@@ -15,6 +15,7 @@ from fairlab.api.results import Results
 from fairlab.audit.answer import AuditAnswer
 from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.classifiers import as_classifier
+from fairlab.audit.data import source_name
 from fairlab.audit.running import Settings, audit_models
 from fairlab.audit.writing import audit_writing, writing_settings
 from fairlab.checks.values import faults
@@ -89,9 +90,9 @@ def audit(
         raise FairlabError("no model was given; give a classifier")
     found = {name: as_audited(one) for name, one in models.items()}
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
-    config = {**vars(chosen), "axis": axes, "labels": labels and list(labels), "dataset": _source_name(data)}
+    config = {**vars(chosen), "axis": axes, "labels": labels and list(labels), "dataset": source_name(data)}
     config["name"] = name
-    config["fit"] = None if chosen.fit is None else _source_name(chosen.fit)
+    config["fit"] = None if chosen.fit is None else source_name(chosen.fit)
     config["model"] = {name: one.name for name, one in found.items()} if "" not in found else found[""].name
     record = Record(Path(kept.name), config, "fairlab.audit in Python")
     record.provenance |= environment()
@@ -105,7 +106,7 @@ def _audit_prompts(model: Any, prompts: Any, columns: dict[str, Any], settings: 
     """Audit the texts that a model writes. Settings that are not given have the values of ``conf/audit.yaml``."""
     _refuse_unknown(settings, set(OF_WRITING))
     scorer = settings.pop("scorer", None)
-    given = {"model": model_name(model), "prompts": _source_name(prompts), **columns, **settings}
+    given = {"model": model_name(model), "prompts": source_name(prompts), **columns, **settings}
     config = composed("audit", [], given)
     refuse_misfits("audit", config, [f"{key}=" for key in given])
     values = plain(config)
@@ -148,10 +149,6 @@ class Audited(Results):
     def sentence(self) -> str:
         """Return the answers as text, with one line per model."""
         return "\n".join(f"{label}: {one.sentence}" if label else one.sentence for label, one in self.answers.items())
-
-
-def _source_name(data: Any) -> str:
-    return str(data) if isinstance(data, str | Path) else f"this {type(data).__name__}"
 
 
 def as_audited(model: Any) -> AnyClassifier:

@@ -15,13 +15,8 @@ SHOWN = 3  # changes that the sentence names
 def beside_first(changes: Sequence[Comparison], first: str, keep: float) -> str:
     """Return a sentence that states the significant differences from the first model and whether accuracy is kept.
 
-    Accuracy is kept if the 95 % interval of the paired difference is above ``-keep``, as in a non-inferiority test. An
-    interval that includes 0 is not sufficient.
-
-    Args:
-        changes: Comparisons of one model with the first.
-        first: Label of the first model.
-        keep: Largest loss of accuracy that counts as kept, in points.
+    Accuracy is kept if the 95 % interval of the paired difference is above ``-keep`` points, as in a non-inferiority
+    test. An interval that includes 0 is not sufficient.
     """
     tested = [one for one in changes if one.headline and one.p_holm is not None and one.n >= FEWEST_ITEMS]
     found = [one for one in tested if one.p_holm is not None and one.p_holm < ALPHA]

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
 from fairlab.audit.mending import mended, read_rule
 from fairlab.audit.outputs import ModelFailed
+from fairlab.checks.foreign import error_text
 from fairlab.llm.endpoint import retry_after
 from fairlab.llm.exchange import LONGEST_WAIT
 from fairlab.text.labels import as_written
@@ -106,7 +107,7 @@ def _of_module(module: str, attribute: str, name: str) -> AnyClassifier:
         found = getattr(import_module(module), attribute)
     except Exception as error:
         raise FairlabError(
-            f"model={name} cannot be imported ({type(error).__name__}: {_words_of(error)}); give MODULE:NAME of a "
+            f"model={name} cannot be imported ({type(error).__name__}: {error_text(error)}); give MODULE:NAME of a "
             "Python module in the working directory"
         ) from error
     return as_classifier(found)
@@ -215,7 +216,7 @@ def _request_scores(place: str, texts: list[str]) -> list[dict[str, float]]:
     try:
         scores = [one["category_scores"] for one in _answer(place, texts)["results"]]
     except (OSError, HTTPException, ValueError, KeyError, TypeError) as error:
-        said = _words_of(error)
+        said = error_text(error)
         message = f"{place} returns no scores ({said}); give the address that fairlab serve prints"
         if isinstance(error, urllib.error.HTTPError) and error.code in BUSY:
             raise FairlabError(f"{place} stays busy ({said}); run this again later") from error
@@ -237,18 +238,13 @@ def _answer(place: str, texts: list[str]) -> Any:
                 return json.load(reply)
         except (OSError, HTTPException) as error:
             wait = next(waits, None)
-            asked = _asked_wait(error)
+            named = error.headers.get("Retry-After") if isinstance(error, urllib.error.HTTPError) else None
+            asked = retry_after(named) or 0.0
             if wait is None or asked > LONGEST_WAIT or not _may_pass(error):
                 raise
             wait = max(wait, asked)
-            log.info("%s is busy (%s); the request is repeated in %.0f s", place, _words_of(error), wait)
+            log.info("%s is busy (%s); the request is repeated in %.0f s", place, error_text(error), wait)
             time.sleep(wait)
-
-
-def _asked_wait(error: Exception) -> float:
-    """Return the seconds that a busy server asks to wait, or 0 if it names none."""
-    named = error.headers.get("Retry-After") if isinstance(error, urllib.error.HTTPError) else None
-    return retry_after(named) or 0.0
 
 
 def _may_pass(error: Exception) -> bool:
@@ -256,7 +252,3 @@ def _may_pass(error: Exception) -> bool:
     if isinstance(error, urllib.error.HTTPError):
         return error.code in BUSY
     return isinstance(getattr(error, "reason", error), ConnectionResetError | IncompleteRead)
-
-
-def _words_of(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]

@@ -23,10 +23,7 @@ POOL = 50  # number of most frequent names of a gender and race that replacement
 def control_of(before: Sequence[str], after: Sequence[str], key: str) -> tuple[list[str], int]:
     """Return the fields of a control text and its number of changed words, about the same as in the rewritten text.
 
-    Args:
-        before: Fields of the text.
-        after: Fields of the rewritten text; the control changes the same fields.
-        key: Text whose hash determines which words change.
+    The control changes the same fields as the rewritten text. The hash of ``key`` determines which words change.
     """
     made, count = [], 0
     for number, (old, new) in enumerate(zip(before, after, strict=True)):

@@ -73,13 +73,19 @@ def read_source(data: Any, field: str | Sequence[str]) -> tuple[str, list[Row]]:
         FairlabError: A row has no text, or the data has no rows or is of another kind.
     """
     if isinstance(data, str | Path):
-        name, found, features = str(data), read_rows(str(data), field), description_of(str(data)).features
+        found, features = read_rows(str(data), field), description_of(str(data)).features
     else:
         table = _rows_in_memory(data)
         if table is None or not all(isinstance(one, Mapping) for one in table):
             raise FairlabError("data is not a table; give a file, a DataFrame or a list of rows by column")
-        name, found, features = f"this {type(data).__name__}", rows_of_table(table, field), _features_of(data)
+        found, features = rows_of_table(table, field), _features_of(data)
+    name = source_name(data)
     return name, _with_class_names(list(_sound(name, found)), features)
+
+
+def source_name(data: Any) -> str:
+    """Return the name of a dataset for messages: its path, or the type of data in memory."""
+    return str(data) if isinstance(data, str | Path) else f"this {type(data).__name__}"
 
 
 def _features_of(data: Any) -> Mapping[str, Any]:
@@ -209,7 +215,7 @@ def _of_one_column(
 ) -> tuple[NDArray[np.float64], tuple[str, ...], Kind]:
     values = _as_lists(_column(name, rows, column))
     if any(isinstance(value, list | tuple | set | np.ndarray) for value in values):
-        return _of_lists(name, rows, column, values, labels)
+        return _of_lists(name, rows, values, labels)
     if kind == "score":
         return _scores(name, rows, column, values), (), "score"
     written = [as_written(value) for value in values]
@@ -279,7 +285,7 @@ def _scores(name: str, rows: Sequence[Row], column: str, values: Sequence[Any]) 
 
 
 def _of_lists(
-    name: str, rows: Sequence[Row], column: str, values: Sequence[Any], labels: Sequence[str]
+    name: str, rows: Sequence[Row], values: Sequence[Any], labels: Sequence[str]
 ) -> tuple[NDArray[np.float64], tuple[str, ...], Kind]:
     """Return the truth, labels and kind for a column whose cells contain lists of labels."""
     held = [[as_written(one) for one in (value if not isinstance(value, str) else [value])] for value in values]

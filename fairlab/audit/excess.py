@@ -79,8 +79,8 @@ def excess_of(changed: ArrayLike, control: ArrayLike, sheet: Corrections | None 
     Source: Bonett and Price 2012, "Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on
     Paired Data"; Zou and Donner 2008, "Construction of confidence limits about effect measures".
     """
-    more, fewer = _discordant(changed, control)
-    n = len(np.asarray(changed))
+    first, second = np.asarray(changed, dtype=bool), np.asarray(control, dtype=bool)
+    more, fewer, n = int((first & ~second).sum()), int((second & ~first).sum()), len(first)
     if n == 0:
         return Excess(math.nan, math.nan, math.nan, math.nan, math.inf)
     value = (more - fewer) / n
@@ -89,11 +89,6 @@ def excess_of(changed: ArrayLike, control: ArrayLike, sheet: Corrections | None 
         return Excess(value, low, high, sign_test_p(more, fewer), _detectable(fewer, n, 0.0))
     value, low, high = _corrected(value, low, high, sheet)
     return Excess(value, low, high, _p_of(value, low, high), _detectable(fewer, n, _variance_of(sheet)))
-
-
-def _discordant(changed: ArrayLike, control: ArrayLike) -> tuple[int, int]:
-    first, second = np.asarray(changed, dtype=bool), np.asarray(control, dtype=bool)
-    return int((first & ~second).sum()), int((second & ~first).sum())
 
 
 def _paired_interval(more: int, fewer: int, n: int, added: float = 1.0) -> tuple[float, float]:

@@ -88,14 +88,7 @@ def _left_out(pairs: Sequence[Pairs], rows: Mask, sides: Mask) -> str:
 
 
 def _only(audit: Audit, rows: Mask, pairs: Mask, right: Mask) -> Audit:
-    """Return the audit of some of its rows and pairs.
-
-    Args:
-        audit: Audit.
-        rows: Whether each row is kept, (N,).
-        pairs: Whether each pair of all axes is kept.
-        right: Whether the model classified the corrected text of each pair of the sheet that has one.
-    """
+    """Return the audit of those rows (N,), pairs of all axes and corrected texts of the sheet that the masks keep."""
     place = np.cumsum(rows) - 1
     kept, parts = iter(pairs), []
     moved: dict[int, Pair] = {}

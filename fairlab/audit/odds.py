@@ -80,10 +80,7 @@ def fit_chances(truth: Array, scores: Array, groups: Sequence[str], label: str) 
 def chance_of(scores: Array, groups: Sequence[str], chances: Mapping[str, Chances]) -> Array:
     """Return the probability of predicting the label for each text (N,).
 
-    Args:
-        scores: Probability of the label, (N,).
-        groups: Group of each text.
-        chances: Probability of predicting the label, by group.
+    ``scores`` are the model's probabilities of the label, (N,).
     """
     found = np.empty(len(scores))
     for k, (score, group) in enumerate(zip(scores, groups, strict=True)):

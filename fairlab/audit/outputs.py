@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
 from fairlab.audit.returned import as_numbers
+from fairlab.checks.foreign import error_text
 from fairlab.checks.progress import with_progress
 from fairlab.text.fields import SEPARATOR
 from fairlab.text.naming import listed_names
@@ -73,12 +74,8 @@ def answered(
 ) -> Outputs:
     """Return the model's outputs as :func:`outputs_of` does, but allow failures on a small share of the texts.
 
-    Args:
-        model: Classifier. A text for which it returns no number has failed as well.
-        texts: Fields of each text.
-        kind: Kind of the outputs.
-        labels: Names of the labels.
-        most: Largest share of distinct texts on which the model may fail.
+    A text for which the model returns no number has failed as well. ``most`` is the largest share of distinct texts on
+    which the model may fail.
 
     Raises:
         FairlabError: The model fails on more texts, or does not return probabilities.
@@ -95,15 +92,7 @@ def answered(
 
 
 class _Asking:
-    """Classification of texts by a model, with a bounded number of failures.
-
-    Args:
-        model: Classifier.
-        kind: Kind of the outputs.
-        labels: Names of the labels.
-        count: Number of texts in all.
-        most: Largest share of these texts on which the model may fail.
-    """
+    """Classification of ``count`` texts by a model, which may fail on at most the share ``most`` of them."""
 
     def __init__(self, model: AnyClassifier, kind: Kind, labels: Sequence[str], count: int, most: float) -> None:
         self.model, self.kind, self.labels = model, kind, labels
@@ -171,12 +160,7 @@ def predicted(outputs: Array, kind: Kind, cuts: Array) -> Array:
 def decided(model: AnyClassifier, texts: Sequence[Fields], outputs: Array, kind: Kind, cuts: Array) -> Array:
     """Return the model's predictions, as :func:`predicted` does, or sample them if the model is ``by_chance``.
 
-    Args:
-        model: Classifier.
-        texts: Fields of each text, whose hashes are the seeds of sampling.
-        outputs: Outputs, as for :func:`predicted`.
-        kind: Kind of the outputs.
-        cuts: Minimum probability for predicting each label, (L,).
+    The hash of a text is the seed of sampling.
     """
     if not model.by_chance:
         return predicted(outputs, kind, cuts)
@@ -201,7 +185,7 @@ def _called(model: AnyClassifier, texts: Sequence[Fields], labels: Sequence[str]
     except FairlabError:
         raise
     except Exception as error:
-        said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        said = f"{type(error).__name__}: {error_text(error)}"
         raise ModelFailed(f"{model.name} fails ({said}); fix the model", said) from error
 
 

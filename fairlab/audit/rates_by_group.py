@@ -25,10 +25,7 @@ SHOWN = 5  # small groups that a note names
 def group_quantities(data: LabelledRows, labels: Array, outputs: Array) -> tuple[list[Quantity], list[str]]:
     """Return the rates of all groups, in percent or points, with notes on groups that are too small.
 
-    Args:
-        data: Rows with groups.
-        labels: Predictions for the rows.
-        outputs: Probabilities (N, L) or scores (N, 1) for N rows and L labels.
+    The outputs are probabilities (N, L) or scores (N, 1) for N rows and L labels.
 
     Raises:
         FairlabError: A column has fewer than two groups of at least 20 rows.

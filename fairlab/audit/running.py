@@ -12,12 +12,12 @@ from fairlab.audit.answer import AuditAnswer, answer_of
 from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.beside import beside_first
 from fairlab.audit.classifiers import as_classifier
-from fairlab.audit.data import LabelledRows, labelled, read_source
+from fairlab.audit.data import LabelledRows, labelled, read_source, source_name
 from fairlab.audit.failures import classify
 from fairlab.audit.measuring import GUESSING, Audit
 from fairlab.audit.mending import FILE as RULE
 from fairlab.audit.mending import fit_rule, mended
-from fairlab.audit.pairs import Pairs, make_pairs, refuse_without_people
+from fairlab.audit.pairs import make_pairs, refuse_without_people
 from fairlab.audit.people import groups_of_people
 from fairlab.audit.sheet import FILE, drawn_for_sheet, read_rewrites, write_rewrites
 from fairlab.benchmarks.readings import evenly
@@ -98,10 +98,9 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
             )
     if settings.mend:
         found = _with_rule(found, rows, settings, record)
-    name = str(data) if isinstance(data, str | Path) else f"this {type(data).__name__}"
     pairs = [make_pairs(rows.fields, axis, mode=settings.mode, seed=settings.seed) for axis in settings.axis]
     if not rows.groups:
-        refuse_without_people(pairs, name)
+        refuse_without_people(pairs, source_name(data))
         rows.groups.update(groups_of_people(rows.fields, settings.axis))
         record.add_notes(_unread_groups(rows.columns, settings.axis))
     every = [pair for one in pairs for pair in one.pairs]
@@ -112,7 +111,8 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     callers: list[Any] = [(label, _Digested(model)) for label, model in classified.models.items()]
     measure_models([classified.audit], callers, record)
     if isinstance(settings.sheet, int):
-        _write_sheets(record.folder, pairs, rows.ids, settings.sheet)
+        drawn = [pair for one in pairs for pair in drawn_for_sheet(one.pairs, rows.ids, settings.sheet)]
+        write_rewrites(record.folder / FILE, drawn, rows.ids)
     failures = classified.failures
     record.provenance["answers"] = {label: vars(_answer(record, label, settings, rows, failures)) for label in found}
     first, *later = found
@@ -129,13 +129,6 @@ def _answer(
 
     The answer is inconclusive if the model fails the behaviour check, and limited if the model may be guessing or
     failed on some texts.
-
-    Args:
-        record: Record with the readings and notes.
-        label: Label of the model.
-        settings: Settings of the audit.
-        rows: Rows of the data.
-        failures: Sentence about the texts on which each model failed, by label.
     """
     readings = [with_printed_interval(record, one) for one in record.readings if one.phase == label]
     found = answer_of(readings, settings.margin, rows.labels, not failures)
@@ -237,9 +230,3 @@ def label_rows(
         )
     kind = "score" if settings.labels is not None and not settings.labels else model.kind
     return labelled(name, rows, settings.label, settings.group, labels, kind)
-
-
-def _write_sheets(folder: Path, pairs: Sequence[Pairs], ids: Sequence[str], count: int) -> None:
-    """Write a sheet for a person to check, with the same number of pairs per axis."""
-    drawn = [pair for one in pairs for pair in drawn_for_sheet(one.pairs, ids, count)]
-    write_rewrites(folder / FILE, drawn, ids)

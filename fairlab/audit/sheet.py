@@ -7,14 +7,12 @@ predictions that the rewriter's errors hid or caused.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
 from fairlab.audit.pairs import Pair
-from fairlab.checks.escapes import csv_cell, csv_text
+from fairlab.checks.escapes import as_csv, csv_cell, csv_text
 from fairlab.files import write_whole
 from fairlab.text.fields import join_fields, split_fields
 from fairlab.text.reading import read_table_rows
@@ -34,22 +32,17 @@ def drawn_for_sheet(pairs: Sequence[Pair], ids: Sequence[str], count: int) -> li
 
 def write_rewrites(path: Path, drawn: Sequence[Pair], ids: Sequence[str]) -> None:
     """Write a sheet to be filled in."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    rows: list[Sequence[str]] = [COLUMNS]
     for one in drawn:
         texts = [csv_cell(join_fields(fields)) for fields in (one.before, one.after)]
-        writer.writerow([csv_cell(ids[one.row]), one.axis, one.source, one.target, *texts, "", ""])
-    write_whole(path, text.getvalue())
+        rows.append([csv_cell(ids[one.row]), one.axis, one.source, one.target, *texts, "", ""])
+    write_whole(path, as_csv(rows))
 
 
 def read_rewrites(path: Path, pairs: Sequence[Pair]) -> list[tuple[Pair, list[str] | None]]:
     """Read a filled sheet, and return the checked pairs with the fields of the right rewrite.
 
-    Rows without an answer are omitted.
-
-    Returns:
-        Pairs with the fields of the right rewrite, or None if the rewrite is wrong and was not corrected.
+    Rows without an answer are omitted. The fields are None if the rewrite is wrong and was not corrected.
 
     Raises:
         FairlabError: The sheet does not exist, has no answers, has an answer other than yes or no, or has pairs of

@@ -82,15 +82,8 @@ class WritingAudit(Benchmark):
 
     Every prompt is answered twice unchanged, and once with the person changed. The kind of a text is refused, negative,
     neutral or positive; a text flips if its kind differs from that of the first answer. Differences between the two
-    answers to the unchanged prompt are due to chance and are subtracted.
-
-    Args:
-        pairs: Pairs of each axis.
-        scorer: Scorer of sentiment.
-        output: Name of the scorer's output.
-        sampling: Settings of text sampling.
-        phrases: Phrases by which refusals are recognised.
-        system: System prompt before every prompt; empty for no system prompt.
+    answers to the unchanged prompt are due to chance and are subtracted. ``phrases`` are the phrases by which refusals
+    are recognised.
     """
 
     pairs: Sequence[Pairs]
@@ -206,7 +199,7 @@ def _row(pair: Pair, written: Sequence[Written], kinds: Array) -> dict[str, Any]
 def audit_writing(
     model: Any, prompts: Any, settings: WritingSettings, scorer: TextRater, output: str | None, record: Record
 ) -> list[str]:
-    """Audit a generative model on the user's own prompts.
+    """Audit a generative model on the user's own prompts, and return one sentence per axis.
 
     Args:
         model: Backbone or model object that generates text.
@@ -215,9 +208,6 @@ def audit_writing(
         scorer: Scorer of sentiment.
         output: Name of the scorer's output, or None.
         record: Record of the run, which receives readings and the answers.
-
-    Returns:
-        One sentence per axis.
 
     Raises:
         FairlabError: The prompts cannot be read or do not mention people, or the model cannot generate text.
@@ -257,12 +247,7 @@ def axis_answer(one: Pairs, readings: Sequence[Reading], reason: str = "") -> st
 
     If a gap was found, the answer states it with its p-value after Holm's adjustment and the rewriter's error.
     Otherwise, it states the smallest gap that would have been found; if this exceeds 10 points, the answer is
-    inconclusive.
-
-    Args:
-        one: Pairs of the axis.
-        readings: Readings of the audit, with the intervals to print.
-        reason: Reason why the answers say nothing about the axis; empty if there is none.
+    inconclusive. If the axis cannot be judged, the answer states the ``reason``.
     """
     values = {reading.quantity: reading for reading in readings if reading.subset == one.axis}
     if "excess_flips" not in values:

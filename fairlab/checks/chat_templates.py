@@ -14,9 +14,7 @@ SECONDS = 5.0  # maximum time for formatting a conversation
 def chat_text(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> str:
     """Format messages with the chat template of a tokenizer, up to the beginning of the assistant's answer.
 
-    Args:
-        tokenizer: Transformers tokenizer that has a chat template.
-        messages: Messages, each with ``role`` and ``content``.
+    Each message has ``role`` and ``content``.
 
     Raises:
         FairlabError: The template fails or takes too long.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import sys
 import unicodedata
@@ -66,6 +68,13 @@ def csv_cell(value: Any) -> Any:
         ("'=1+1", 'a=b', "''=1")
     """
     return f"{QUOTE}{value}" if isinstance(value, str) and _is_formula(value.lstrip(QUOTE)) else value
+
+
+def as_csv(rows: Iterable[Iterable[Any]]) -> str:
+    """Return rows as the text of a CSV file. Cells are not changed; see :func:`csv_cell`."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def csv_text(cell: str) -> str:

@@ -34,7 +34,7 @@ def read_json(file: Path, most: int = MOST_BYTES) -> Any:
         return from_json(text)
     except ValueError as error:
         raise FairlabError(
-            f"{file} cannot be read as JSON ({_error_text(error)}); replace it with a complete copy"
+            f"{file} cannot be read as JSON ({error_text(error)}); replace it with a complete copy"
         ) from error
 
 
@@ -95,7 +95,7 @@ def parse_yaml(text: str, file: Path, otherwise: str = "is not YAML") -> Any:
     except RecursionError as error:
         raise FairlabError(f"{file} {otherwise} that can be read: it is nested too deeply; flatten it") from error
     except (yaml.YAMLError, ValueError, ArithmeticError) as error:
-        raise FairlabError(f"{file} {otherwise}: {_error_text(error)}; fix it") from error
+        raise FairlabError(f"{file} {otherwise}: {error_text(error)}; fix it") from error
 
 
 def refuse_long_yaml(length: int, file: Path) -> None:
@@ -141,7 +141,8 @@ def _refuse_too_large(file: Path, root: yaml.Node) -> None:
         )
 
 
-def _error_text(error: Exception) -> str:
+def error_text(error: Exception) -> str:
+    """Return the message of an error in one line of at most 200 characters."""
     return " ".join(str(error).split())[:200]
 
 
@@ -159,4 +160,4 @@ def read_tensors(file: Path) -> dict[str, NDArray[Any]]:
     try:
         return load_file(file)
     except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:  # numpy lacks bfloat16
-        raise FairlabError(f"{file} is damaged ({_error_text(error)}); replace it with a complete copy") from error
+        raise FairlabError(f"{file} is damaged ({error_text(error)}); replace it with a complete copy") from error

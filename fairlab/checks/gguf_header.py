@@ -29,12 +29,7 @@ class _Damaged(Exception):
 
 
 class _Header:
-    """Cursor in a file's header.
-
-    Args:
-        content: Content of the file.
-        order: Byte order in the notation of :mod:`struct`: ``<`` or ``>``.
-    """
+    """Cursor in a file's header, with the byte order ``<`` or ``>`` of :mod:`struct`."""
 
     def __init__(self, content: mmap.mmap, order: str) -> None:
         self.content, self.order = content, order

@@ -13,9 +13,7 @@ DEEPEST = 100  # maximum nesting depth; deeper values cannot always be serialise
 def from_json(text: str, *, parse_constant: Callable[[str], Any] | None = None) -> Any:
     """Parse a JSON text that contains one value.
 
-    Args:
-        text: JSON text.
-        parse_constant: Function that converts ``NaN`` and ``Infinity``, as in :func:`json.loads`.
+    ``parse_constant`` converts ``NaN`` and ``Infinity``, as in :func:`json.loads`.
 
     Raises:
         ValueError: The text is not JSON, has duplicate keys in an object, contains an integer with thousands of digits,

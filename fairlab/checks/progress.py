@@ -52,15 +52,9 @@ def steps(names: Sequence[str], of: str = "") -> Iterator[str]:
 
 
 def time_left(passed: float, done: int, steps: int) -> str:
-    """Return the remaining time in words, with a leading comma.
+    """Return the remaining time in words, with a leading comma, if ``done`` steps took ``passed`` seconds.
 
-    Args:
-        passed: Seconds since the first step started.
-        done: Number of completed steps.
-        steps: Total number of steps.
-
-    Returns:
-        Text, empty before the first step and after the last step is done.
+    The text is empty before the first step and after the last step is done.
 
     Example:
         >>> time_left(90.0, 1, 3), time_left(5.0, 2, 4), time_left(0.0, 0, 4)

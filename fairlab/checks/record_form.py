@@ -35,13 +35,9 @@ WITHIN: dict[str, Any] = {  # values at nested keys
 
 
 def record_fault(content: Mapping[str, Any]) -> str:
-    """Return one sentence about the first value of a record that has a wrong type.
+    """Return one sentence about the first value of a record that has a wrong type, or an empty string.
 
-    Args:
-        content: Parts ``config``, ``provenance`` and ``history`` of a record; any part can be missing.
-
-    Returns:
-        Sentence, or an empty string if all types are right.
+    Any of the parts ``config``, ``provenance`` and ``history`` can be missing.
     """
     for part, kinds in (("config", CONFIG), ("provenance", PROVENANCE)):
         values = content.get(part, {})

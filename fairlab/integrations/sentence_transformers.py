@@ -94,12 +94,7 @@ class CCDLoss(nn.Module):
         ]  # a list keeps it out of the trained weights
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor | None = None) -> Tensor:
-        """Return the mean loss of a batch.
-
-        Args:
-            sentence_features: Tokens of the neutral texts, then of each attribute's texts.
-            labels: Unused; the trainer passes it.
-        """
+        """Return the mean loss of a batch, from the tokens of the neutral texts, then of each attribute's texts."""
         columns = list(sentence_features)
         if len(columns) < 3:
             raise FairlabError(

@@ -89,11 +89,7 @@ def paired_difference(first: Array, second: Array, clusters: Sequence[str] = (),
 
 
 def clustered_error(sums: Array, sizes: Array) -> float:
-    """Return the cluster-robust standard error of the mean over all items, for at least two clusters.
-
-    Args:
-        sums: Sum of the values in each cluster, (C,).
-        sizes: Number of values in each cluster, (C,).
+    """Return the standard error of the mean over all items, from the sums (C,) and sizes (C,) of two or more clusters.
 
     Example:
         >>> round(clustered_error(np.array([1.0, 0.0, 1.0, 0.0]), np.ones(4)), 4)  # deviation over root of 4

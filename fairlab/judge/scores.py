@@ -91,11 +91,8 @@ class ToolRun:
 def item_scores(task: str, metric: str, rows: Sequence[tuple[str, float, str, str]], **more: object) -> TaskScores:
     """Collect scores with one value per item. Several answers to an item are averaged.
 
-    Args:
-        task: Name of the task.
-        metric: Name of the metric.
-        rows: Item id, score, input hash and group of each answer; the hash and the group can be empty.
-        more: Other attributes of :class:`TaskScores`.
+    ``rows`` has the item id, score, input hash and group of each answer; the hash and the group can be empty. ``more``
+    are other attributes of :class:`TaskScores`.
 
     Raises:
         FairlabError: There are no rows, a score is not finite or too large, or several items have the same id.

@@ -132,11 +132,7 @@ class LLM:
     def ask(self, requests: Sequence[Request], *, stage: str) -> list[Reply]:
         """Return a reply to each request, in order.
 
-        Equal requests are sent once.
-
-        Args:
-            requests: Any number of requests.
-            stage: Name of the ledger entry that accumulates calls, tokens, seconds and dollars.
+        Equal requests are sent once. The ledger adds up calls, tokens, seconds and dollars by ``stage``.
 
         Raises:
             FairlabError: The budget is spent, the server cannot be used at all, the first calls of a large job get

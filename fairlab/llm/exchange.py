@@ -88,11 +88,7 @@ class Request:
     def canonical(self, model: str, extra: Mapping[str, Any] | None = None) -> str:
         """Return the request as JSON that is identical for equal requests.
 
-        Its hash is the address in the ledger.
-
-        Args:
-            model: Name of the model.
-            extra: Additional parameters of every request; an empty mapping does not change the address.
+        Its hash is the address in the ledger. An empty ``extra`` does not change the address.
         """
         asked = {name: value for name, value in vars(self).items() if name != "log_probabilities"}
         content = {"model": model, **asked, **({"extra": dict(extra)} if extra else {})}
@@ -245,10 +241,7 @@ def answer_log_probability(tokens: Sequence[str], log_probabilities: Sequence[fl
 
     For a JSON object, only tokens within text values are counted. Names and punctuation are mostly determined by a
     schema. However, servers report log-probabilities from before the schema is applied, which may be very low for such
-    tokens.
-
-    Returns:
-        Sum, at most 0, or None if there is no such token or a value is not a log-probability.
+    tokens. The result is None if there is no such token or a value is not a log-probability.
 
     Example:
         >>> answer_log_probability(["<think>", "hm", "</think>", "Yes", "."], [-1.0, -2.0, -3.0, -0.5, -0.25])

@@ -180,10 +180,7 @@ def as_budget(values: Mapping[str, Any]) -> Budget:
 def as_price(values: Mapping[str, float] | Literal["listed"] | None, base_url: str, model: str) -> Price | None:
     """Return the configured prices, or None if there are none.
 
-    Args:
-        values: Configured prices, ``listed``, or None.
-        base_url: Address of the server, whose host determines the listed prices.
-        model: Name of the model on the server.
+    For ``listed``, the host of the address and the model's name determine the prices.
 
     Raises:
         FairlabError: A price is missing or invalid.

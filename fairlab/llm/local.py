@@ -227,12 +227,7 @@ class SeededSampling:
         self.last: Tensor | None = None  # log-probabilities (rows, vocabulary) of the current step
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
-        """Return scores (rows, vocabulary) whose argmax is the next token.
-
-        Args:
-            input_ids: Tokens so far (rows, tokens).
-            scores: Logits of the next token (rows, vocabulary).
-        """
+        """Return scores (rows, vocabulary) whose argmax is the next token, from tokens (rows, tokens) and logits."""
         import torch
 
         scores = scores.float().clone()
@@ -257,12 +252,9 @@ class SeededSampling:
             self.steps.append(self.last.gather(1, input_ids[:, -1:])[:, 0])
 
     def log_probabilities(self, generated: Tensor) -> list[list[float]]:
-        """Return the log-probability of each generated token, per row.
+        """Return the log-probability of each token that follows the prompt in ``generated`` (rows, tokens), per row.
 
         The rows are empty if no request asked for log-probabilities.
-
-        Args:
-            generated: Tokens (rows, tokens) of the prompts and the replies.
         """
         import torch
 
@@ -274,9 +266,7 @@ class SeededSampling:
 def nucleus(logits: Tensor, top_p: float) -> Tensor:
     """Return the indices of the most probable tokens whose probabilities first sum to ``top_p``, or of all tokens.
 
-    Args:
-        logits: Logits (vocabulary,).
-        top_p: Share of the probability mass; at 1 or more, all tokens are returned.
+    The logits have the shape (vocabulary,). From ``top_p`` = 1, all tokens are returned.
     """
     size, count = len(logits), NUCLEUS
     if top_p >= 1:

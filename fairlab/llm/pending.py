@@ -102,12 +102,8 @@ async def settled(
 ) -> AsyncIterator[PendingCall]:
     """Attempt all calls, and yield each one after its final attempt.
 
-    The remaining calls are attempted again together, after the longest of their waits.
-
-    Args:
-        calls: Calls without any attempt.
-        attempt: Function that sends calls and adds an attempt to each.
-        reached: Function that returns whether the server has ever answered.
+    The remaining calls are attempted again together, after the longest of their waits. ``attempt`` adds an attempt to
+    each call, and ``reached`` returns whether the server has ever answered.
     """
     pending = list(calls)
     while pending:

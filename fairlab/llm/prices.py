@@ -21,10 +21,8 @@ COSTS = ("input", "output", "cached")
 def listed_price(base_url: str, model: str, today: date | None = None) -> Price | None:
     """Return the published price of a provider's model, or None if the table has no current price.
 
-    Args:
-        base_url: Address of the server, whose host determines the provider.
-        model: Name of the model on the server, possibly with the date of its version.
-        today: Day of the calls, or None for today.
+    The host of the address determines the provider, and the model's name may end with the date of its version.
+    ``today`` is the day of the calls.
     """
     models = _table().get(urlsplit(base_url).hostname or "", {}).get("models", {})
     row = models.get(model) or models.get(DATED.sub("", model))

@@ -27,13 +27,8 @@ def expectation(
 ) -> str:
     """Describe the expected price and duration of a job, assuming replies like the reply to the probe call.
 
-    Args:
-        probe: Reply to the probe call.
-        rest: Forecast of the remaining calls.
-        workers: Number of concurrent calls.
-        price: Price of tokens, or None if it is unknown.
-        pace: Maximum number of tokens per minute, or None for no limit.
-        in_jobs: Whether the calls are sent as batch jobs.
+    ``rest`` is the forecast of the remaining calls, and ``workers`` the number of concurrent calls. The price is None
+    if it is unknown, and the pace, in tokens per minute, if there is no limit.
     """
     completion_tokens = rest.calls * probe.completion_tokens
     seconds = rest.calls * probe.seconds / workers

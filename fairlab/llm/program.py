@@ -39,11 +39,8 @@ class ServingProgram:
     def command(self, weights: Path, port: int, context: int, slots: int) -> list[str]:
         """Return the command that serves a file on the loopback address.
 
-        Args:
-            weights: GGUF file.
-            port: Free port.
-            context: Maximum number of tokens of a prompt with its reply.
-            slots: Number of requests answered concurrently; llama-cpp-python answers them one at a time.
+        ``context`` is the maximum number of tokens of a prompt with its reply, and ``slots`` the number of requests
+        answered concurrently; llama-cpp-python answers them one at a time.
         """
         threads = str(cores())
         where = ["--model", str(weights), "--host", "127.0.0.1", "--port", str(port)]

@@ -61,16 +61,7 @@ def concluded(
     skipped: dict[str, str],
     proof: MendJudgement | None,
 ) -> MendOutcome:
-    """Return the result, with the answer derived from the verdicts.
-
-    Args:
-        folder: Folder of the result.
-        name: Name of the model.
-        price: Limit on the loss of utility.
-        tried: Verdicts on all methods, from the readings for selection.
-        skipped: Methods that were not tried, with the reasons.
-        proof: Verdict on the best method, from the readings for confirmation, or None if no method was good enough.
-    """
+    """Return the result, with the answer derived from the verdicts."""
     if proof is None:
         sentence = (
             f"No method makes {name} fairer and keeps its utility ({price}): with none of {len(tried)}, a reading is "

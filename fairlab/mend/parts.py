@@ -86,13 +86,8 @@ def kept_part(folder: Path) -> Record | None:
 def run_part(entry: str, given: Sequence[str], values: Mapping[str, Any], folder: Path) -> Record:
     """Train or evaluate as ``fairlab train`` or ``fairlab evaluate`` does, and return the record.
 
-    A finished step is reused.
-
-    Args:
-        entry: ``train`` or ``evaluate``.
-        given: Overrides that choose from configuration groups.
-        values: Settings by dotted key.
-        folder: Folder of the run.
+    A finished step is reused. ``given`` are overrides that choose from configuration groups, and ``values`` are
+    settings by dotted key.
 
     Raises:
         FairlabError: The training or evaluation does not fit the model or the data.
@@ -168,11 +163,7 @@ def remove_weights(runs: Sequence[Path]) -> None:
 def export_trained(run_folder: Path, proof: Record, phases: Mapping[str, str], folder: Path) -> None:
     """Copy the model of a run, with a card that contains the readings before and after debiasing.
 
-    Args:
-        run_folder: Folder of the run.
-        proof: Record of the readings for confirmation.
-        phases: ``before`` or ``after`` for each phase in that record.
-        folder: Folder of the ``fairlab mend`` run.
+    ``phases`` has ``before`` or ``after`` for each phase of ``proof``, the record of the readings for confirmation.
     """
     run = Record.load(run_folder)
     run.readings = [replace(one, phase=phases[one.phase]) for one in proof.readings]

@@ -22,9 +22,7 @@ HUB_NAME = re.compile(r"\w[\w.-]*(/[\w.-]+)?")
 def model_card(record: Record, licence: Licence = None) -> str:
     """Return the Markdown card of a trained encoder, with its training, readings and limits.
 
-    Args:
-        record: Record of the run that trained the encoder.
-        licence: Licence of the model that training started from.
+    The licence is the one of the model that training started from.
     """
     config, provenance = record.config, record.provenance
     backbone, method = config["backbone"], provenance["method"]
@@ -79,8 +77,7 @@ def model_card(record: Record, licence: Licence = None) -> str:
 def citation_lines(citations: Iterable[str]) -> list[str]:
     """Return the lines of a card's citation section, or an empty list if there are no citations.
 
-    Args:
-        citations: BibTeX entries, or sentences that credit the authors of a component.
+    A citation is a BibTeX entry, or a sentence that credits the authors of a component.
     """
     found = [f"```bibtex\n{one}\n```" if one.startswith("@") else one for one in dict.fromkeys(citations)]
     return ["## Citation", "", *(line for one in found for line in (one, ""))] if found else []
@@ -143,12 +140,7 @@ def eval_results(readings: Iterable[Reading], task: str) -> list[EvalResult] | N
 def card_with_results(card: str, readings: Iterable[Reading], name: str) -> str:
     """Return a model card with readings added to its ``model-index``.
 
-    The readings replace older entries for the same quantities.
-
-    Args:
-        card: Text of the model card.
-        readings: Readings of the model.
-        name: Name of the model, used if the card does not name it.
+    The readings replace older entries for the same quantities. ``name`` is used if the card does not name the model.
     """
     from huggingface_hub import ModelCard
 

@@ -77,10 +77,9 @@ def hover(reading: Reading) -> str:
 
 
 def in_words(column: str) -> PageCell:
-    """Return a cell with the title of a reading and a tooltip.
+    """Return a cell with the title of a reading, given its key without the phase, and a tooltip.
 
-    Args:
-        column: Key of the reading without the phase. Any other text is shown unchanged.
+    Any other text is shown unchanged.
     """
     found = bare(column)
     return PageCell(column) if found is None else PageCell(title(found), hover=hover(found))

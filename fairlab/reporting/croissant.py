@@ -33,11 +33,7 @@ def croissant(
 ) -> str:
     """Return the content of a dataset's ``croissant.json``.
 
-    Args:
-        manifest: Manifest of the dataset.
-        features: Types of the columns.
-        licence: Name of the dataset's licence on the hub; None if it is unknown.
-        parts: Classes that generated the data: the augmentation and, if there is one, the rewriter.
+    The arguments are those of :func:`fairlab.reporting.data_card.data_card`.
     """
     title, made = data_title(manifest), {k: v for k, v in manifest.made_by.items() if v is not None}
     limits = " ".join(f"{part.title}: {part.limits}" for part in parts if hasattr(part, "limits"))

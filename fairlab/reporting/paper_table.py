@@ -143,8 +143,7 @@ class PaperTable:
     def to_latex(self, caption: str = "") -> str:
         """Return the table in LaTeX (booktabs package). Many readings are split into several tables.
 
-        Args:
-            caption: Caption to use instead of :attr:`caption`.
+        A given caption replaces :attr:`caption`.
         """
         most = MOST[self.spread]
         made = []

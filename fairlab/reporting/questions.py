@@ -197,8 +197,7 @@ def shifts(record: Record) -> list[Shift]:
 def phases_of(change: str) -> tuple[str, str]:
     """Return the two phases that are compared, the earlier one first.
 
-    Args:
-        change: Name of the comparison: ``change`` (after training minus before) or ``B less A``.
+    A comparison is named ``change`` (after training minus before) or ``B less A``.
     """
     if change == CHANGE:
         return "before", "after"
@@ -218,11 +217,8 @@ def by_question(found: Iterable[T], named: Callable[[T], Named]) -> dict[str, li
 def verdict(found: Sequence[Shift], marks: Sequence[str] = ()) -> tuple[str, list[str]]:
     """Summarise changes of headline readings: one sentence, and one or more lines per question and state.
 
-    A trained model is described as changed, and two models as different.
-
-    Args:
-        found: Changes, of which only those of headline readings are summarised.
-        marks: Warnings on the later model, to include in the sentence.
+    A trained model is described as changed, and two models as different. Warnings on the later model, ``marks``, are
+    included in the sentence.
     """
     told = [one for one in found if one.headline]
     pairs: dict[str, list[Shift]] = {}

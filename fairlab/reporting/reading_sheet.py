@@ -5,14 +5,13 @@ Source: Qian et al. 2022, "Perturbation Augmentation for Fairer NLP", appendix J
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from fairlab.augmentation.perturbation import CHOICE
+from fairlab.checks.escapes import as_csv
 from fairlab.data.stream.manifest import Manifest
 from fairlab.files import write_whole
 from fairlab.text.fields import join_fields
@@ -29,10 +28,8 @@ def write_sheet(manifest: Manifest, folder: Path) -> Path | None:
 
     For each row, a person fills in the label that the perturbed text seems to have, and marks each tag of table 9 that
     applies with an x: a fact changed; the rewrite is incomplete or wrong; the selected word does not belong to the
-    axis; there is a typo or an unnatural phrase; a word that should have been perturbed was not.
-
-    Returns:
-        Path of the sheet, or None if no row was perturbed.
+    axis; there is a typo or an unnatural phrase; a word that should have been perturbed was not. The result is the path
+    of the sheet, or None if no row was perturbed.
     """
     names = manifest.made_by["field"]
     names = [names] if isinstance(names, str) else names
@@ -42,15 +39,13 @@ def write_sheet(manifest: Manifest, folder: Path) -> Path | None:
     if there := [folder / name for name in (SHEET, FORMER) if (folder / name).exists()]:
         return there[0]
     path = folder / SHEET
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["id", "axis", "word", "target", "original", "perturbed", LABEL, JUDGED, *TAGS])
+    rows = [["id", "axis", "word", "target", "original", "perturbed", LABEL, JUDGED, *TAGS]]
     for _, row in chosen:
         choice = row[CHOICE]
         made = join_fields([row[name] for name in names])
         about = [row["id"], choice["axis"], choice["word"], choice["target"], row["source_text"], made]
-        writer.writerow([*about, row.get(LABEL, ""), "", *[""] * len(TAGS)])
-    write_whole(path, text.getvalue())
+        rows.append([*about, row.get(LABEL, ""), "", *[""] * len(TAGS)])
+    write_whole(path, as_csv(rows))
     return path
 
 

@@ -43,10 +43,7 @@ def safety_sections(record: Record) -> list[Section]:
 def rivals(record: Record, benchmark: str, harm: str) -> list[Candidate]:
     """Return the debiased model, its controls and the other methods, each with its change from the baseline in %.
 
-    Args:
-        record: Record of a run that measured the benchmark.
-        benchmark: Name of the benchmark: ``safety``, or a benchmark on another part of the texts.
-        harm: Name of the harm.
+    The benchmark is ``safety``, or a benchmark on another part of the texts.
     """
     found = {
         one.quantity: one.value

@@ -28,8 +28,7 @@ AT_THRESHOLD = ("threshold", "recall_at_threshold", "precision_at_threshold", "f
 def write_safety_card(record: Record) -> None:
     """Write ``README.md`` and one reliability diagram per harm to the ``model`` folder of a run.
 
-    Args:
-        record: Record of the run, with its readings. The run's folder may contain an overview, which the diagrams need.
+    The diagrams need the overview in the run's folder.
     """
     folder = record.folder / "model"
     overview = read_overview(record.folder)
@@ -63,12 +62,9 @@ def reliability_diagram(harm: str, predicted: list[float], observed: list[float]
 
 
 def safety_card(record: Record, folder: Path, drawings: Mapping[str, str]) -> str:
-    """Return the text of the model card.
+    """Return the text of the model card of an exported ensemble.
 
-    Args:
-        record: Record of the run.
-        folder: Folder of the exported ensemble.
-        drawings: File name of the reliability diagram of each harm.
+    ``drawings`` has the file name of the reliability diagram of each harm.
     """
     description = read_object(folder / DESCRIPTION)
     config, provenance = record.config, record.provenance

@@ -51,8 +51,7 @@ def summary_lines(record: Record) -> list[str]:
 def by_phase(record: Record, said: Sequence[tuple[str, Said]]) -> list[tuple[str, Said]]:
     """Return each statement once, with the phase that it is about.
 
-    Returns:
-        The phase is empty for a statement about both ``before`` and ``after``, and in a run without these two phases.
+    The phase is empty for a statement about both ``before`` and ``after``, and in a run without these two phases.
     """
     measured = {one.phase for one in record.readings} | {one.phase for one in record.notes}
     paired = set(PHASES) <= measured | {one.phase for one in record.not_run}

@@ -76,9 +76,7 @@ def declared() -> list[str]:
 def extras(requirements: Sequence[str]) -> list[str]:
     """Return a line per extra, which states whether it is installed and how to install missing packages.
 
-    Args:
-        requirements: Requirements of the package as listed in its metadata, such as
-            ``'rouge-score>=0.1.2; extra == "metrics"'``.
+    The requirements have the form of a package's metadata, such as ``'rouge-score>=0.1.2; extra == "metrics"'``.
     """
     if not requirements:
         return ["unknown, because fairlab runs from a checkout that is not installed; pip install -e ."]

@@ -65,17 +65,9 @@ def run_folder(experiment: str, now: str, ckpt: str | None, *, _root_: DictConfi
 
 
 def sweep_folder(name: str, now: str, *, _root_: DictConfig) -> str:
-    """Return the folder of a sweep.
+    """Return the folder of the newest sweep with the same overrides if it has unfinished runs, else a new folder.
 
-    This folder is the ``hydra.sweep.dir`` of the entry points.
-
-    Args:
-        name: Name of the folder between ``multirun`` and the sweep.
-        now: Time stamp of a new sweep.
-        _root_: Composed configuration, passed in by OmegaConf.
-
-    Returns:
-        Folder of the newest sweep with the same overrides if it has unfinished runs, else a new folder.
+    This folder is the ``hydra.sweep.dir`` of the entry points, in ``multirun/NAME``.
     """
     given = sweep_overrides([*_root_.hydra.overrides.task, *_root_.hydra.overrides.hydra])
     return _sweep_folder(name, now, tuple(given))
@@ -111,11 +103,7 @@ def write_sweep_state(
 ) -> None:
     """Record the state of a sweep for :func:`sweep_folder`, and remove secrets from Hydra's copy of the configuration.
 
-    Args:
-        folder: Folder of the sweep.
-        overrides: Hydra overrides given on the sweep's command line.
-        status: ``running`` until all runs of the sweep are finished.
-        chosen: Settings with the best validation result, if any.
+    The status is ``running`` until all runs are finished. ``chosen`` are settings with the best validation result.
     """
     content: dict[str, Any] = {"overrides": sweep_overrides(overrides), "status": status}
     if chosen:

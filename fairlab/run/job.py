@@ -47,11 +47,8 @@ from fairlab.types import FairlabError, NotPushed, ReviewNeeded
 def job(entry: str, config: DictConfig, announce: Callable[[DictConfig], None] | None = None) -> None:
     """Run the work of an entry point, and record the final status in any case.
 
-    Args:
-        entry: Name of the entry point, as in ``python -m fairlab.<entry>``.
-        config: Composed configuration.
-        announce: Function that prints a summary of the run before the values are checked, because the check imports
-            torch, which takes seconds.
+    ``announce`` prints a summary of the run before the values are checked, because the check imports torch, which takes
+    seconds.
     """
     from fairlab.reporting.summary import print_summary
 

@@ -27,12 +27,8 @@ DIFFERENCES = ("phase", "benchmark", "subset", "quantity", "difference", "low", 
 def build_loggers(nodes: Mapping[str, DictConfig], record: Record, sweep: str | None) -> list[Any]:
     """Build the loggers of a run.
 
-    They write to its folder and receive its configuration without secrets.
-
-    Args:
-        nodes: Configuration of each logger, by its name.
-        record: Record of the run, which stores the run's Weights & Biases id so that the run can be resumed.
-        sweep: Name of the sweep that the run belongs to, or None if it is not part of a sweep.
+    They write to its folder and receive its configuration without secrets. The record stores the run's Weights & Biases
+    id, so that the run can be resumed. ``sweep`` is the name of the sweep, or None.
 
     Raises:
         FairlabError: A logger's package is not installed, Weights & Biases has no API key, or a logger cannot start.

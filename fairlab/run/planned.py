@@ -31,12 +31,8 @@ SHORT = 50_000_000  # maximum size in bytes of the data that is read for a plan
 def print_plan(entry: str, rehearse: Callable[[DictConfig], None]) -> None:
     """Print the plan of the command, or exit with one sentence if the run would be refused.
 
-    No file is written.
-
-    Args:
-        entry: Name of the entry point.
-        rehearse: Function that prepares a run without doing its work, and raises the errors that the run would raise.
-            The function is called only if models and data are available and small.
+    No file is written. ``rehearse`` prepares a run without doing its work, and raises the errors that the run would
+    raise. It is called only if models and data are available and small.
     """
     try:
         given = single_run()
@@ -102,9 +98,7 @@ def is_cheap(values: dict[str, Any]) -> bool:
     """Return whether the models and data of a run are available and small enough to be built for its plan.
 
     A file or folder of the wrong kind counts as available, because the attempt to read it raises the error of the run.
-
-    Args:
-        values: Configuration of the run, as :func:`settings_to_plan` returns it.
+    The values are those of :func:`settings_to_plan`.
     """
     if not all(need.there or Path(need.name).exists() for need in needs_of(values)):
         return False
@@ -130,15 +124,8 @@ def planned(
 ) -> RunPlan:
     """Return the plan of a command.
 
-    ``problem`` is set if its configuration is not valid.
-
-    Args:
-        entry: Name of the entry point.
-        title: Name of the run.
-        given: Overrides of the run.
-        commands: Commands of the run, as in :func:`fairlab.run.planning.plan.plan_of_run`.
-        times: Number of seeds.
-        made: Sizes of models made by other runs, by the ending of their folder names.
+    ``problem`` is set if its configuration is not valid. The other arguments are those of
+    :func:`fairlab.run.planning.plan.plan_of_run`.
     """
     overrides = without_config_folder(given)
     try:

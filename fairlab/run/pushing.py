@@ -49,7 +49,7 @@ def refuse_push(name: str | None) -> None:
 
 
 def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset", "model"], card: str) -> str:
-    """Push files to the hub as one commit, together with their card.
+    """Push files to the hub as one commit, together with their card, and return the address of the repository.
 
     The repository is created if missing.
 
@@ -59,9 +59,6 @@ def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset"
         name: Repository ``USER/NAME``; see :func:`refuse_push`.
         kind: Kind of the repository.
         card: Text of the card.
-
-    Returns:
-        Address of the repository.
 
     Raises:
         NotPushed: The hub does not accept the push; the files are kept.
@@ -83,10 +80,7 @@ def push(folder: Path, files: Sequence[Path], name: str, kind: Literal["dataset"
 def push_model(folder: Path, name: str, with_results: Callable[[str], str] = str) -> None:
     """Push a model's folder and print its address.
 
-    Args:
-        folder: Folder of the exported model, with its card.
-        name: Repository ``USER/NAME``, as in :func:`push`.
-        with_results: Function that adds results to the pushed card; the folder keeps the original card.
+    ``with_results`` adds results to the pushed card; the folder keeps the original card.
     """
     readme = folder / "README.md"
     card = with_results(readme.read_text(encoding="utf-8") if readme.is_file() else "")

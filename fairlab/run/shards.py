@@ -47,10 +47,7 @@ class ShardWriter:
     def start(self, checkpoint: Mapping[str, Any], folder: Path, publish: Callable[[], None]) -> None:
         """Start writing a checkpoint, and return as soon as the tensors are copied.
 
-        Args:
-            checkpoint: Checkpoint of Lightning, with this process's shards.
-            folder: Empty folder to write to.
-            publish: Function that rank 0 calls when the folder is complete.
+        The folder must be empty. Rank 0 calls ``publish`` when the folder is complete.
         """
         self.wait()
         tensors, others = _split(checkpoint["state_dict"], checkpoint["optimizer_states"])
@@ -88,16 +85,9 @@ class ShardWriter:
 
 
 def load_shards(folder: Path, model: nn.Module, optimizers: Sequence[Optimizer], group: ProcessGroup) -> dict[str, Any]:
-    """Load weights and optimizer state from a sharded checkpoint, written by any number of processes.
+    """Load weights and optimizer state from a sharded checkpoint, and return the rest of the checkpoint.
 
-    Args:
-        folder: Folder of the checkpoint.
-        model: Sharded model, whose weights are replaced.
-        optimizers: Optimizers of the model, whose state is replaced.
-        group: Group of all processes that has a CPU backend.
-
-    Returns:
-        Rest of the checkpoint, without weights and optimizer state.
+    The checkpoint may have been written by any number of processes. The group of all processes must have a CPU backend.
 
     Raises:
         RuntimeError: The checkpoint belongs to another model.

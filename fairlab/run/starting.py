@@ -77,9 +77,6 @@ def _loaded_as(config: DictConfig) -> DictConfig:
 class SourceClassifiers:
     """Starting point of a run that learns from the scores of the classifiers configured in ``source``.
 
-    Attributes:
-        model: Classifiers whose scores a method learns from.
-
     Raises:
         FairlabError: There are no classifiers.
     """

@@ -166,11 +166,9 @@ class Moderations:
 
 
 class Connection(H11Protocol):
-    """Connection that is closed if its client is too slow, or has waited longest when there are too many connections.
+    """Connection of uvicorn within the limits of the server.
 
-    Args:
-        bounds: Limits of the server.
-        settings: Arguments of uvicorn.
+    It is closed if its client is too slow, or has waited longest when there are too many connections.
     """
 
     def __init__(self, bounds: ServerBounds, **settings: Any) -> None:
@@ -249,8 +247,7 @@ def texts_of(body: bytes) -> list[str]:
 def _texts_of_input(given: Any) -> list[str]:
     """Return the texts of the field ``input``.
 
-    Args:
-        given: A text, a list of texts, or a list of parts, which are judged as one text.
+    The field has a text, a list of texts, or a list of parts, which are judged as one text.
 
     Raises:
         HTTPException: The input has another form, or a part is an image.

@@ -21,16 +21,13 @@ FORMS: dict[str, Callable[[MeasuredModel], dict[str, str]]] = {
 
 
 def export_results(record: Record, form: str, folder: Path) -> list[Path]:
-    """Write the readings of each model of a record to a new folder, in the format of another tool.
+    """Write the readings of each model of a record to a new folder, in another tool's format, and return the paths.
 
     Args:
         record: Record of a finished run.
         form: Name of the format: ``csv`` (scores of items, which ``fairlab compare`` can read), ``eee`` (Every Eval
             Ever), ``eval_results`` (the hub), ``lm_eval`` (lm-evaluation-harness) or ``mteb``.
         folder: New folder; several models are written to one subfolder each.
-
-    Returns:
-        Paths of the files.
 
     Raises:
         FairlabError: The format does not exist, there is nothing to write, or the folder is not empty.

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
-
 import numpy as np
 
-from fairlab.checks.escapes import csv_cell
+from fairlab.checks.escapes import as_csv, csv_cell
 from fairlab.reporting.exports.measured_model import MeasuredModel
 from fairlab.reporting.view.items import items_of
 
@@ -32,8 +29,4 @@ def csv_files(model: MeasuredModel) -> dict[str, str]:
             ]
     if not rows:
         return {}
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([csv_cell(row[0]), row[1], *map(csv_cell, row[2:])] for row in rows)
-    return {"items.csv": file.getvalue()}
+    return {"items.csv": as_csv([COLUMNS, *([csv_cell(row[0]), row[1], *map(csv_cell, row[2:])] for row in rows)])}

@@ -230,13 +230,7 @@ def read_table(id_: str, ours: Mapping[str, Any], printed: Mapping[str, Any], to
 
 
 def cells(table: Table, matrix: Matrix, records: Mapping[str, Mapping[int, Record]]) -> list[list[Cell]]:
-    """Return the cells of a table, by row and column.
-
-    Args:
-        table: Table of the matrix.
-        matrix: Matrix of the paper, whose scale determines whether numbers are compared.
-        records: Records of finished runs, by run id and seed.
-    """
+    """Return the cells of a table, by row and column, from the records of finished runs by run id and seed."""
     return [[_cell(table, row, column, matrix, records) for column in table.columns] for row in table.rows]
 
 

@@ -20,8 +20,7 @@ VALIDATION = "safety_validation"
 def compare_strengths(records: Sequence[Record]) -> dict[str, Any]:
     """Return each harm's candidates, the names of the candidates on the Pareto front, and the selected candidate.
 
-    Args:
-        records: Records of finished runs that measured ``safety_validation``.
+    The records are those of finished runs that measured ``safety_validation``.
     """
     found = {}
     for harm in dict.fromkeys(harm for record in records for harm in _harms(record)):

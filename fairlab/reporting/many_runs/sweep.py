@@ -51,11 +51,9 @@ MOST_SETTINGS = 2  # maximum number of settings with separate columns; if there 
 
 
 def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
-    """Write the report page of a folder of runs, and print its path.
+    """Write the report page of a folder that contains runs at any depth, and print the path of the page.
 
-    Args:
-        folder: Folder that contains runs at any depth.
-        readings: Keys of the readings to show, as in ``metrics.json``; None for the headline readings.
+    ``readings`` are keys as in ``metrics.json``; None selects the headline readings.
 
     Raises:
         FairlabError: The folder does not exist or contains no run, or a reading does not exist.
@@ -78,16 +76,9 @@ def report_sweep(folder: Path, readings: Sequence[str] | None = None) -> None:
 
 
 def write_sweep(folder: Path, records: Sequence[Record], keys: Sequence[str], unread: Sequence[str] = ()) -> Path:
-    """Write ``report.html`` and ``report.json`` to a folder of runs.
+    """Write ``report.html`` and ``report.json`` to a folder of runs, and return the path of the page.
 
-    Args:
-        folder: Folder of the runs, to which both files are written.
-        records: Records of the runs.
-        keys: Keys of the readings to show, as in ``metrics.json``.
-        unread: One sentence for each record that could not be read.
-
-    Returns:
-        Path of the page.
+    ``keys`` are those of ``metrics.json``, and ``unread`` has a sentence for each record that could not be read.
     """
     as_run = choices_of(records, keys)
     choices, chosen = _sort_groups(as_run), chosen_by_validation(as_run)

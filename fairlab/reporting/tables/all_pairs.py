@@ -154,9 +154,7 @@ class RunsCompared:
 def compare_runs(sides: Sequence[Side], adjust: str = "holm") -> RunsCompared:
     """Compare runs pairwise on the headline readings that both runs of a pair have.
 
-    Args:
-        sides: Two or more models, each measured in a run.
-        adjust: Method that adjusts the p-values: ``holm`` or ``bh`` (Benjamini-Hochberg).
+    The p-values are adjusted by the method ``holm`` or ``bh`` (Benjamini-Hochberg).
 
     Raises:
         FairlabError: The adjustment is unknown, or no two runs can be compared.

@@ -219,11 +219,8 @@ def _configured_value(config: Any, key: str) -> str:
 def choices_of(records: Sequence[Record], keys: Sequence[str]) -> list[Choice]:
     """Group the finished runs whose configurations differ only in their seed.
 
-    If several runs have the same configuration and seed, only the last one is used.
-
-    Args:
-        records: Records of runs; unfinished ones are ignored.
-        keys: Keys of the readings to average, as in ``metrics.json``.
+    If several runs have the same configuration and seed, only the last one is used. ``keys`` are the keys of the
+    readings to average, as in ``metrics.json``.
     """
     done = [record for record in records if record.status == "finished"]
     grouped: dict[tuple[tuple[str, str], ...], list[int]] = {}
@@ -267,12 +264,8 @@ def _correct_interval(record: Record, reading: Reading, one: bool) -> Reading:
     """Widen the interval of a reading to correct for a small number of items.
 
     A reading without an interval is returned unchanged. If the runs differ, only absolute values of estimates are
-    corrected, because :func:`over_seeds` already corrects all other readings.
-
-    Args:
-        record: Record of the run.
-        reading: Reading to correct.
-        one: Whether all runs have the same value and interval.
+    corrected, because :func:`over_seeds` already corrects all other readings. ``one`` states whether all runs have the
+    same value and interval.
     """
     info = judging_rules(reading)
     low, high = corrected_interval(record, reading)
@@ -281,7 +274,7 @@ def _correct_interval(record: Record, reading: Reading, one: bool) -> Reading:
 
 
 def over_seeds(readings: Sequence[Reading]) -> Point | None:
-    r"""Return the mean of a reading over runs, with its 95 % interval over seeds and items.
+    r"""Return the mean of a reading over runs, with its 95 % interval over seeds and items, or None without runs.
 
     Runs with equal values and intervals count as one computation, because a deterministic method varies only with its
     items. Otherwise, the variance of the mean of S seeds over N items is :math:`a + b`, with :math:`a = s^2 / S` and
@@ -293,12 +286,6 @@ def over_seeds(readings: Sequence[Reading]) -> Point | None:
     a + t_{N-1}^2 b}`. Its coverage is too high if seeds vary little. Three quarters of the first half-width plus one
     quarter of the second have the right coverage for at least :data:`FEWEST_SEEDS` seeds. For two seeds, no formula has
     the right coverage, and both bounds are nan.
-
-    Returns:
-        Mean with its interval, or None if there are no runs.
-
-    Sources: Satterthwaite 1946, "An Approximate Distribution of Estimates of Variance Components"; Howe 1974,
-    "Approximate Confidence Limits on the Mean of X + Y Where X and Y Are Two Tabled Independent Random Variables".
     """
     if not readings:
         return None
@@ -321,9 +308,7 @@ def over_seeds(readings: Sequence[Reading]) -> Point | None:
 def nested_half_width(errors: NDArray[np.float64], freedom: NDArray[np.int64]) -> float:
     """Return the half-width of a 95 % interval whose variance is the sum of two variances; see :func:`over_seeds`.
 
-    Args:
-        errors: Standard error of the mean due to seeds, and standard error due to items, (2,).
-        freedom: Degrees of freedom of the two standard errors, (2,).
+    The standard errors (2,) and their degrees of freedom (2,) are those due to seeds and due to items.
     """
     from scipy import stats  # takes a second to import
 

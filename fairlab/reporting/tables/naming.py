@@ -38,9 +38,7 @@ def differing(settings: Sequence[Mapping[str, str]], names: Sequence[str]) -> li
 def distinct_names(names: Sequence[str], more: Sequence[str]) -> list[str]:
     """Make names distinct: equal names get an addition in parentheses and, if they are still equal, a number.
 
-    Args:
-        names: Names; empty names stay empty.
-        more: Addition to each name.
+    Empty names stay empty. ``more`` is the addition to each name.
 
     Example:
         >>> distinct_names(["ours", "theirs", "ours", "ours"], ["beta=0", "", "beta=1", "beta=1"])
@@ -68,9 +66,7 @@ def common_name(records: Sequence[Record]) -> str:
 def model_called(records: Sequence[Record], label: str = "") -> str:
     """Return the user-given name of a model's runs, if any, with the model's label if there is one.
 
-    Args:
-        records: Records of one or more runs, which differ in their seeds.
-        label: Label of the model if the runs measured several models.
+    The runs differ only in their seeds. The label is empty unless they measured several models.
     """
     name = common_name(records)
     return f"{name} ({label})" if name and label else name

@@ -71,14 +71,9 @@ def latex(
 ) -> str:
     """Format a table in LaTeX for the booktabs package.
 
-    The first column is left-aligned and the others are right-aligned.
-
-    Args:
-        header: Name of each column.
-        rows: Cells of each row, one per column.
-        caption: Caption above the table; empty for none.
-        note: Note in small type below the table; empty for none.
-        width: Number of characters after which column names and long row names are wrapped; 0 for no wrapping.
+    The first column is left-aligned and the others are right-aligned. An empty caption or note, which is set in small
+    type below the table, is left out. Column names and long row names are wrapped after ``width`` characters; 0
+    disables this.
 
     Raises:
         FairlabError: The caption is not a text.

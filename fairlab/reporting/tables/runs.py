@@ -13,10 +13,8 @@ from fairlab.types import FairlabError
 def read_runs(folder: Path, unread: list[str] | None = None) -> list[Record]:
     """Load the records of all runs in a folder and its subfolders, in natural order of their names.
 
-    Args:
-        folder: Folder that contains runs at any depth.
-        unread: List to which an error message is appended for each record that cannot be read. With None, the first
-            unreadable record raises an error.
+    ``unread`` receives an error message for each record that cannot be read. If it is None, the first such record
+    raises an error.
 
     Raises:
         FairlabError: A record cannot be read, and ``unread`` is None.

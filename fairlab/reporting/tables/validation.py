@@ -73,10 +73,7 @@ def chosen_by_validation(choices: Sequence[Choice]) -> list[Chosen]:
     """Return the settings with the best median over seeds, for each task or other combination of settings not tuned.
 
     Readings of benchmarks are not used, and settings of runs that did not train are never selected. The result is empty
-    if no setting was varied.
-
-    Args:
-        choices: Groups of finished runs of a sweep, in the order in which they were run.
+    if no setting was varied. The choices are in the order in which they were run.
     """
     grouped: dict[tuple[tuple[str, str], ...], list[tuple[Choice, str, list[float]]]] = {}
     for choice in choices:

@@ -56,10 +56,8 @@ class Browser:
     def details(self, number: int, *, page: bool) -> dict[str, Any]:
         """Return all readings, changes, notes, curves and items of a run.
 
-        Args:
-            number: Index of the run.
-            page: Whether the details are stored in a page, which contains only some of the items and only texts that
-                may be redistributed.
+        For a ``page``, which stores the details, only some of the items and only texts that may be redistributed are
+        included.
         """
         record = self.records[number]
         tones = {one.comparison.key: one.colour for one in shifts(record)}
@@ -153,9 +151,8 @@ def _name(record: Record, folder: Path, *, alone: bool) -> str:
 def view_page(browser: Browser, *, served: bool) -> str:
     """Render the page.
 
-    Args:
-        browser: Runs to show.
-        served: Whether a server provides the details. Otherwise, the page includes them unless there are too many runs.
+    If the page is ``served``, a server provides the details. Otherwise, the page includes them unless there are too
+    many runs.
     """
     whole = not served and len(browser.records) <= MOST_WHOLE
     summary = browser.summary()

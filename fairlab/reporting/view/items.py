@@ -93,10 +93,8 @@ def _fairlab_benchmark(name: str, record: Record) -> Measurement | None:
     """Return the fairlab benchmark with a name and the settings in a record.
 
     The class is found by name instead of being taken from the record, so that a record from another source cannot run
-    code.
-
-    Returns:
-        Benchmark; None if it is defined outside fairlab, has no texts, or its settings or files do not fit.
+    code. The result is None if the benchmark is defined outside fairlab, has no texts, or its settings or files do not
+    fit.
     """
     kind = find_class(name)
     if kind is None or kind.texts is Measurement.texts:

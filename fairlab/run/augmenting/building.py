@@ -31,15 +31,9 @@ def augment_lexicon(config: Mapping[str, Any]) -> Lexicon:
 
 
 def build_rewriter(config: Mapping[str, Any], llm: Any, **settings: Any) -> Any:
-    """Build the configured rewriter.
+    """Build the configured rewriter, or return None if none is configured.
 
-    Args:
-        config: Configuration of ``fairlab.augment``, as plain containers.
-        llm: Language model, for rewriters that use one.
-        settings: Values that cannot be in a configuration, such as the examples found by prompt search.
-
-    Returns:
-        Rewriter, or None if none is configured.
+    ``settings`` are values that cannot be in a configuration, such as the examples found by prompt search.
     """
     if not config["rewriter"]:
         return None
@@ -54,13 +48,9 @@ def build_llm(config: Mapping[str, Any]) -> Any:
 
 
 def build_augmentation(config: Mapping[str, Any], examples: Sequence[Mapping[str, str]] | None = None) -> Any:
-    """Build a row augmentation.
+    """Build a row augmentation, with the examples that a prompt search found for the rewriter's prompt, if any.
 
     This function is called in each worker process.
-
-    Args:
-        config: Configuration of ``fairlab.augment``, as plain containers.
-        examples: Examples for the rewriter's prompt, found by prompt search; None without a search.
     """
     llm = build_llm(config)
     found = {} if examples is None else {"examples": examples}

@@ -21,10 +21,7 @@ class _RowMaker(Protocol):
 class KeptColumns:
     """Augmentation that raises an error if it would overwrite a column of the input.
 
-    Args:
-        augmentation: Augmentation whose output is checked.
-        source: Name of the input, for messages.
-        changed: Columns that the augmentation may change, next to those of the texts.
+    ``changed`` are the columns that the augmentation may change, next to those of the texts.
     """
 
     augmentation: _RowMaker
@@ -59,10 +56,6 @@ def keeping_columns(build: Callable[[], _RowMaker], values: Mapping[str, Any]) -
     """Build an augmentation that must keep the columns of its input.
 
     The input may be an earlier output of ``fairlab.augment``, whose columns are written again.
-
-    Args:
-        build: Function that builds the augmentation.
-        values: Configuration of ``fairlab.augment``, as plain containers.
     """
     from fairlab.data.stream.manifest import NAME
 

@@ -30,10 +30,9 @@ class Rounds(PlanOfRun):
     made_with: dict[str, Any]
 
     def prepare(self) -> tuple[Iterator[Any], partial[Any]]:
-        """Run all rounds, which store their files in the folder ``rounds`` of the run.
+        """Run all rounds, and return the unchanged rows and a builder of the object that writes the rewritten texts.
 
-        Returns:
-            Unchanged rows, and a builder of the object that writes the rewritten texts.
+        The rounds store their files in the folder ``rounds`` of the run.
 
         Raises:
             FairlabError: No row can be read, a row has no label, there is only one label, a value is wrong, or the
@@ -83,13 +82,8 @@ class Rounds(PlanOfRun):
 def label_check(names: str | Sequence[str] | None, llm: Any, labels: Sequence[str]) -> Any:
     """Return a check of whether rewrites keep their labels.
 
-    If there are several checks, a rewrite must pass all of them.
-
-    Args:
-        names: Name of a check, folder of a classifier, or a list of names and folders. None selects ``llm`` if there is
-            a language model, else ``lexical``.
-        llm: Language model, or None.
-        labels: Labels of the dataset.
+    If there are several checks, a rewrite must pass all of them. ``names`` are names of checks and folders of
+    classifiers; None selects ``llm`` if there is a language model, else ``lexical``.
 
     Raises:
         FairlabError: The check does not exist, its language model is missing, or the classifier has other labels.

@@ -39,12 +39,8 @@ if TYPE_CHECKING:  # imported lazily so that --help is fast
 def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
     """Stream the input through the augmentation into the record's folder.
 
-    Shards of earlier attempts are reused.
-
-    Args:
-        values: Configuration of ``fairlab.augment``, as plain containers.
-        name: Name of the augmentation in the manifest.
-        record: Record that receives provenance, readings and notes; its status is ``finished`` at the end.
+    Shards of earlier attempts are reused. The record receives provenance, readings, notes and finally the status
+    ``finished``.
 
     Raises:
         FairlabError: A value is wrong, the input cannot be read or has changed since an earlier attempt, there is no
@@ -101,8 +97,7 @@ def augment_rows(values: dict[str, Any], name: str, record: Record) -> None:
 def reader_of(values: dict[str, Any]) -> tuple[Callable[[], Iterator[Any]], Described]:
     """Check the settings that concern rows, and return a function that reads the input and the input's description.
 
-    Args:
-        values: Configuration of ``fairlab.augment``, as plain containers; ``field`` gets the columns of a task.
+    The value of ``field`` is replaced by the columns of a task.
 
     Raises:
         FairlabError: A value is wrong, or no row of the input can be read.
@@ -133,11 +128,7 @@ def _own_files(values: Mapping[str, Any]) -> dict[str, dict[str, object]]:
 def finish(manifest: Manifest, folder: Path, about: Described, values: Mapping[str, Any]) -> None:
     """Write the data card, the Croissant metadata and finally the manifest, and push all files if configured.
 
-    Args:
-        manifest: Manifest of the output, to which the types of the columns are added.
-        folder: Folder of the output.
-        about: Description of the input.
-        values: Configuration of ``fairlab.augment``, as plain containers.
+    The types of the columns are added to the manifest.
     """
     from fairlab.data.stream.features import features_written
     from fairlab.data.stream.manifest import NAME

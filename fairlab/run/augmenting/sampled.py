@@ -66,12 +66,8 @@ class Timed:
 def sample_of(rows: Iterable[Row | BadRow], seed: int, kept: int = KEPT) -> Sample:
     """Read all rows, and keep a sample in which each row has the same probability.
 
-    Whenever the sample exceeds its maximum size, each of its rows is dropped with a probability of one half.
-
-    Args:
-        rows: Rows of the input.
-        seed: Random seed.
-        kept: Maximum number of characters in the sample. A single longer row is kept.
+    Whenever the sample exceeds ``kept`` characters, each of its rows is dropped with a probability of one half. A
+    single longer row is kept.
     """
     generator = random.Random(seed)
     some, size, share, read, unreadable, characters = list[Row](), 0, 1.0, 0, 0, 0

@@ -40,11 +40,7 @@ class WholeSet(PlanOfRun):
 
 
 class RowDecisions:
-    """Lookup of the decisions on all rows.
-
-    Args:
-        made: Output for every row, by the row's number.
-    """
+    """Lookup of the decisions on all rows, by the row's number."""
 
     def __init__(self, made: Mapping[int, Made]) -> None:
         self.made = made

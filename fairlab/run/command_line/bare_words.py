@@ -10,13 +10,7 @@ from omegaconf import OmegaConf
 
 
 def explain_bare_word(arguments: Sequence[str], parser: ArgumentParser, file: Path) -> str | None:
-    """Return a sentence about the first argument that is not a setting, or None if all arguments are settings.
-
-    Args:
-        arguments: Arguments of the command, without its name.
-        parser: Parser of Hydra's flags.
-        file: Root configuration of the command, in the folder of all configurations.
-    """
+    """Return a sentence about the first argument that is not a setting, or None if all arguments are settings."""
     known, flags = parser.parse_known_args(list(arguments))
     words = [word for word in (*flags, *known.overrides) if word.startswith("--") or not {"=", "~"} & set(word)]
     if not words:

@@ -89,11 +89,8 @@ def run(main: Callable[[], Any], config_name: str) -> None:
     """Call a Hydra entry point.
 
     On an error that the user can fix, print one sentence and exit with 1. With ``HYDRA_FULL_ERROR=1`` in the
-    environment, every error is shown with its traceback. Bugs always have a traceback.
-
-    Args:
-        main: Entry point, decorated by Hydra.
-        config_name: Name of the entry point's root configuration, used to list the valid keys if one is misspelled.
+    environment, every error is shown with its traceback. Bugs always have a traceback. ``config_name`` is the root
+    configuration, whose keys are listed if one is misspelled.
     """
     refuse_unwritable(sys.argv)
     sys.argv[1:] = with_plus(with_quotes(sys.argv[1:])) if config_name == "augment" else with_quotes(sys.argv[1:])
@@ -210,15 +207,10 @@ def exit_code(error: BaseException) -> int:
 
 
 def explain(error: BaseException, config_name: str = "train", given: Sequence[str] | None = None) -> str | None:
-    """Explain an error in one sentence.
+    """Explain an error that the user can fix in one sentence, or return None for a bug.
 
-    Args:
-        error: Error with its causes.
-        config_name: Name of the root configuration, used to list the valid keys if one is misspelled.
-        given: Overrides, or None for the overrides on the command line.
-
-    Returns:
-        Sentence for an error that the user can fix, or None for a bug.
+    If a key is misspelled, the keys of the root configuration ``config_name`` are listed. ``given`` are the overrides,
+    or None for those on the command line.
     """
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:

@@ -41,9 +41,7 @@ def command(arguments: Sequence[str]) -> None:
 def listed(arguments: Sequence[str]) -> list[str]:
     """Return the lines printed by ``fairlab ls KIND``, or the available kinds if no kind is given.
 
-    Args:
-        arguments: Kind, such as ``benchmarks``, followed by a folder for ``runs`` or the name of a benchmark for
-            ``quantities``.
+    A folder may follow ``runs``, and the name of a benchmark follows ``quantities``.
 
     Raises:
         FairlabError: There is no such kind or benchmark, or no run in the folder.

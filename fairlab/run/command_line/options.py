@@ -72,9 +72,7 @@ def with_quotes(given: Sequence[str]) -> list[str]:
     """Quote the values that Hydra's grammar accepts only in quotes.
 
     Quotes are added to addresses with a model's name after ``#``, and to words with letters that English does not have.
-
-    Args:
-        given: Arguments of a command; arguments that already have quotes are unchanged.
+    Arguments that already have quotes are unchanged.
 
     Example:
         >>> with_quotes(["keep=[größe,datum]", "input=my files/größe.csv", "field='größe'"])

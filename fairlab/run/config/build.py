@@ -111,26 +111,22 @@ def parameters_of(node: Mapping[str, Any]) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(target_of(node)).parameters
 
 
-def plain(node: DictConfig | Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a node as plain containers.
+def plain(value: Any) -> Any:
+    """Return a copy of a node, or of another value, as plain containers.
 
     Interpolations in a configuration are resolved. Plain containers are copied unchanged, so that the content of files
     is never interpolated.
     """
-    return _plain(node)  # type: ignore[no-any-return]
-
-
-def _plain(value: Any) -> Any:
     if OmegaConf.is_config(value):
         return OmegaConf.to_container(value, resolve=True)
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: plain(one) for key, one in value.items()}
+    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def as_config(values: Mapping[str, Any]) -> DictConfig:
     """Convert plain values to a configuration in which every text is kept literally, including ``${...}``."""
-    return OmegaConf.create(_verbatim(_plain(values)))
+    return OmegaConf.create(_verbatim(plain(values)))
 
 
 def _verbatim(value: Any) -> Any:

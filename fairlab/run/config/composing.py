@@ -62,14 +62,9 @@ def composed(entry: str, choices: Sequence[str], settings: Mapping[str, Any]) ->
 
 
 def from_model(config: DictConfig, overrides: Sequence[str]) -> DictConfig:
-    """Set the backbone of a training run's configuration to the model named by ``model``, if ``model`` is set.
+    """Set the backbone of a training run to the model named by ``model``, if it is set, and return the configuration.
 
-    Args:
-        config: Composed configuration of ``fairlab.train``, which is changed.
-        overrides: Overrides of the command; its backbone settings (``backbone.KEY=VALUE``) are kept.
-
-    Returns:
-        The same configuration.
+    Settings of the backbone in the command (``backbone.KEY=VALUE``) are kept.
 
     Raises:
         FairlabError: The command also chooses a backbone, or the run does not start from a backbone.

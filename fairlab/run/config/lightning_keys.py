@@ -28,14 +28,9 @@ ALWAYS = ("hydra.run.dir", "logger=NAME", "trainer.max_steps")  # available in e
 
 
 def lightning_hint(key: str, config: Any) -> str | None:
-    """Return a sentence about an argument of Lightning's trainer that other settings determine.
+    """Return a sentence about an argument of Lightning's trainer, or None if no other setting determines it.
 
-    Args:
-        key: Name of the argument.
-        config: Configuration of the run; the sentence names only settings that it has.
-
-    Returns:
-        Sentence, or None if no other setting determines the argument.
+    The sentence names only settings that the configuration has.
     """
     if key not in DECIDED:
         return None

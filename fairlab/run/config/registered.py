@@ -30,10 +30,7 @@ EMPTY = {  # empty choices: name and meaning, by group
 def scaled(paper: Any, quickstart: Any, *, _root_: DictConfig) -> Any:
     """Return one of two values depending on the scale of the run: ``${scaled:PAPER,QUICKSTART}``.
 
-    Args:
-        paper: Value at ``scale=paper``, also used without a scale.
-        quickstart: Value at ``scale=quickstart``.
-        _root_: Whole configuration, passed in by OmegaConf.
+    The value for ``scale=paper`` is also used without a scale.
     """
     value = quickstart if OmegaConf.select(_root_, "scale.name") == "quickstart" else paper
     plain = isinstance(value, list | dict) and not isinstance(value, DictConfig | ListConfig)

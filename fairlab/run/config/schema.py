@@ -156,10 +156,7 @@ def _type_of(node: Any) -> Any:
 def refuse_misfits(entry: str, config: DictConfig, given: Sequence[str] | None = None) -> None:
     """Check the keys of a composed configuration, and the values of every object that it describes.
 
-    Args:
-        entry: Name of the entry point, such as ``train``.
-        config: Composed configuration.
-        given: Overrides of the command, or None for the overrides of the running Hydra job.
+    ``given`` are the overrides of the command, or None for the overrides of the running Hydra job.
 
     Raises:
         FairlabError: A value is missing or does not fit. The message names its key and a fitting value.

@@ -23,15 +23,12 @@ OF_AN_ADDRESS = "local"  # choice of llm whose settings an address uses if no ot
 
 
 def served_node(model: str, llm: DictConfig | Mapping[str, Any] | None = None) -> DictConfig | None:
-    """Return the configuration of a served model.
+    """Return the configuration of a served model, or None if ``model`` does not name one.
 
     Args:
         model: Address of a server with the model's name there, such as ``http://127.0.0.1:8000/v1#NAME``; or a choice
             of ``llm`` with a model's name, such as ``openai/NAME``. An existing folder is not a served model.
         llm: Configuration of the server, such as its key, budget and ledger, or None for the settings of the choice.
-
-    Returns:
-        Configuration, or None if ``model`` does not name a served model.
     """
     chosen = plain(llm) if llm else {}
     if ADDRESS.match(model):

@@ -28,11 +28,7 @@ def jobs_of(
 ) -> list[RunOfSeed]:
     """Return runs and seeds in execution order: each run follows the runs that it starts from or measures.
 
-    Args:
-        needed: Ids of runs.
-        matrix: Matrix of the paper.
-        above: Ids of the runs that depend on the needed runs.
-        seeds: Seeds of the needed runs; None for all seeds of the matrix.
+    ``above`` are the runs that depend on the needed runs. Without ``seeds``, all seeds of the matrix are used.
 
     Raises:
         FairlabError: Runs depend on each other in a circle, or a required run does not exist.
@@ -71,14 +67,9 @@ def run_missing(
     """Run the jobs without a finished record, in parallel if the launcher allows it.
 
     Data is made once, before the runs that train on it. A run starts after the run whose model it uses. If runs reuse
-    the readings before training, the run that measures these readings comes first.
-
-    Args:
-        jobs: Runs and seeds.
-        matrix: Matrix of the paper.
-        output: Folder for runs and data.
-        threads: ``OMP_NUM_THREADS`` of each process, or None to keep the value of the environment.
-        launcher: Settings of the launcher; see :func:`fairlab.run.launch.jobs.run_jobs`.
+    the readings before training, the run that measures these readings comes first. ``threads`` is the
+    ``OMP_NUM_THREADS`` of each process, or None to keep the value of the environment. The settings of the launcher are
+    those of :func:`fairlab.run.launch.jobs.run_jobs`.
 
     Returns:
         Iterator over the names of runs and data as they end, each with the reason for its failure or an empty string.
@@ -192,10 +183,7 @@ def making_of(name: str, matrix: Matrix, output: Path) -> list[str]:
 def replace_references(output: Path, override: str, source: str = "") -> str:
     """Replace references to data and other runs in an override with their folders.
 
-    Args:
-        output: Folder for runs and data.
-        override: Override of a run.
-        source: Name of the subfolder of another run, which is its seed.
+    ``source`` is the name of the subfolder of another run, which is its seed.
     """
     return PLACE.sub(lambda found: str(output / found[0] / (source if found[1] == "runs" else "")), override)
 

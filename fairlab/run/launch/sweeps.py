@@ -20,13 +20,7 @@ from fairlab.run.launch.jobs import Job, own_threads, run_jobs
 
 @dataclass(frozen=True)
 class SweepRun:
-    """One run of a sweep.
-
-    Attributes:
-        overrides: Overrides that the sweeper gave to the run.
-        config: Composed configuration of the run, as plain containers.
-        job: Job that executes the run.
-    """
+    """One run of a sweep: the sweeper's overrides, the composed configuration as plain containers, and the job."""
 
     overrides: tuple[str, ...]
     config: dict[str, Any]
@@ -36,18 +30,11 @@ class SweepRun:
 def launch(
     runs: Sequence[SweepRun], sweep: Path, overrides: Sequence[str], *, over: str, threads: int | None, **settings: Any
 ) -> dict[Path, str]:
-    """Run the jobs without a finished record, and write the sweep's report.
+    """Run the jobs without a finished record, write the sweep's report, and return why runs failed, by their folders.
 
-    Args:
-        runs: Runs of the sweep.
-        sweep: Folder of the sweep.
-        overrides: Overrides of the command line, which identify the sweep when it is resumed.
-        over: Runner of the jobs: ``here``, ``submitit`` or ``ray``.
-        threads: ``OMP_NUM_THREADS`` of each job, or None to keep the value of the environment.
-        settings: Settings of ``over``; see conf/launcher.
-
-    Returns:
-        Reason for each failed run, by its folder.
+    The overrides of the command line identify the sweep when it is resumed. ``threads`` is the ``OMP_NUM_THREADS`` of
+    each job, or None to keep the value of the environment; ``over`` and ``settings`` are those of
+    :func:`fairlab.run.launch.jobs.run_jobs`.
 
     Raises:
         FairlabError: A folder contains another run, another process runs this sweep, or a package is missing.

@@ -38,14 +38,9 @@ class Calls:
 
 
 def calls_of(config: Mapping[str, Any], texts: int | None) -> Calls | None:
-    """Estimate the language model calls of a configured augmentation.
+    """Estimate the language model calls of a configured augmentation, or return None without a language model.
 
-    Args:
-        config: Configuration of ``fairlab.augment`` or ``fairlab.train``.
-        texts: Number of texts to rewrite; if it is None (unknown), calls are counted per 1,000 texts.
-
-    Returns:
-        Estimate, or None if no language model is configured.
+    If the number of texts is unknown (None), calls are counted per 1,000 texts.
     """
     llm = config.get("llm") or {}
     if not llm:

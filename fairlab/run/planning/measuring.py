@@ -31,8 +31,7 @@ def kind_of(settings: Mapping[str, Any]) -> str:
 def not_measured(config: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, str]:
     """Return the benchmarks that cannot measure a model, with the reasons.
 
-    Returns:
-        Reasons by benchmark; empty for a training run, because its method may add a head that the model lacks.
+    The result is empty for a training run, because its method may add a head that the model lacks.
     """
     if "method" in config or not (kind := kind_of(settings)):
         return {}

@@ -143,11 +143,7 @@ def plan_text(
 ) -> str:
     """Return the plan as text: the totals of all runs, their external inputs, and the requirements of each run.
 
-    Args:
-        title: Title of the plan.
-        runs: Plans of the runs, in execution order.
-        left_out: Reasons why runs are not available, by run.
-        single: Whether there is only one run, so that totals are not needed.
+    ``left_out`` has the reasons why runs are not available, by run. A ``single`` run needs no totals.
     """
     parts = [title, "=" * len(title), ""]
     parts += [] if single else [*_sum(runs), ""]
