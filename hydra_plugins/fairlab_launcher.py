@@ -107,7 +107,8 @@ def outcome(job: Job, failed: dict[Path, str], objective: str | None, total: int
     if job.folder in failed:
         sentences = "; ".join(f"{folder.name}: {sentence}" for folder, sentence in failed.items())
         return FairlabError(
-            f"{len(failed)} of {total} runs failed ({sentences}); give the same command again to do only these"
+            f"{len(failed)} of {total} runs failed ({sentences}); give the same command again to do only these, "
+            "or, if a setting is wrong, correct it and choose another hydra.sweep.dir"
         )
     if objective is None:
         return None

@@ -61,13 +61,14 @@ class Tested:
         return self.reading.value > 0 or self.reading.quantity in SHIFTS
 
     def is_within(self, margin: float) -> bool:
-        """Return whether the whole 95 % interval is within the margin, in points.
+        """Return whether the whole 95 % interval is within the margin.
 
         If all rows have the same value, the interval has no width. In this case, 3 in n rows may still differ (the rule
-        of three), and a gap is between groups of n / 2 rows or fewer.
+        of three), scores by any amount, and a gap is between groups of n / 2 rows or fewer.
         """
         one = self.reading
-        unseen = (600 if one.quantity.endswith(GAP) else 300) / one.n if one.low == one.high else 0.0
+        share = (600 if one.quantity.endswith(GAP) else 300) / one.n if one.unit == "points" else math.inf
+        unseen = share if one.low == one.high else 0.0
         return not self.few and max(abs(one.low), abs(one.high)) + unseen <= margin
 
 
@@ -87,7 +88,7 @@ def answer_of(
 
     Args:
         readings: Readings of one model's audit, with the intervals to print.
-        margin: Largest gap in points that counts as alike, or None.
+        margin: Largest gap in points, or in the unit of the scores, that counts as alike, or None.
         labels: Names of the labels; a shift is a change in the probability of the last one.
         is_complete: Whether all texts were classified. If not, the answer is not "equal", because the effect on the
             other texts is unknown.
@@ -105,7 +106,8 @@ def answer_of(
         ends = _ends(first.reading, values)
         return AuditAnswer(f"No, people are not treated alike: {_said(first, last)}{ends}{more}.", lines)
     if margin is not None and all(one.is_within(margin) for one in tests):
-        said = f"every gap is at most {margin:g} points with 95 % confidence"
+        unit = "points" if all(one.reading.unit == "points" for one in tests) else "in the unit of the scores"
+        said = f"every gap is at most {margin:g} {unit} with 95 % confidence"
         if not is_complete:
             return AuditAnswer(f"Cannot tell: {said}, but only on the texts that could be classified.", lines)
         return AuditAnswer(f"Yes, within the margin: {said}.", lines)

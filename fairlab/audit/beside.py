@@ -12,12 +12,16 @@ USEFUL = "model_accuracy"
 SHOWN = 3  # changes that the sentence names
 
 
-def beside_first(changes: Sequence[Comparison], first: str, keep: float) -> str:
+def beside_first(changes: Sequence[Comparison], first: str, keep: float, broken: Sequence[str] = ()) -> str:
     """Return a sentence that states the significant differences from the first model and whether accuracy is kept.
 
     Accuracy is kept if the 95 % interval of the paired difference is above ``-keep`` points, as in a non-inferiority
-    test. An interval that includes 0 is not sufficient.
+    test. An interval that includes 0 is not sufficient. ``broken`` are labels of those of the two models whose numbers
+    say nothing about bias.
     """
+    if broken:
+        said = f"no change shows anything about bias, because nothing can be told about {' and '.join(broken)}"
+        return f"Compared with {first}: {said}.{_kept(changes, keep)}"
     tested = [one for one in changes if one.headline and one.p_holm is not None and one.n >= FEWEST_ITEMS]
     found = [one for one in tested if one.p_holm is not None and one.p_holm < ALPHA]
     found.sort(key=lambda one: -abs(one.difference))

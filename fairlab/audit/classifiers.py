@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import time
 import urllib.error
 import urllib.request
@@ -21,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
-from fairlab.audit.mending import mended, read_rule
-from fairlab.audit.outputs import ModelFailed
+from fairlab.audit.mending import with_rule
+from fairlab.audit.outputs import SHOWN, ModelFailed
 from fairlab.checks.foreign import error_text
 from fairlab.llm.endpoint import retry_after
 from fairlab.llm.exchange import LONGEST_WAIT
@@ -46,9 +47,9 @@ def as_classifier(model: Any) -> AnyClassifier:
     Args:
         model: Folder or hub name of a transformers classifier, folder of a run or of an exported ensemble, address of a
             served ensemble (``http://...``), ``MODULE:NAME`` of an object in a Python module, or any of these followed
-            by ``@`` and a ``mended.json``; or an object: a scikit-learn pipeline, or a function from a list of texts to
-            probabilities. A function receives a text with several fields as a tuple; a pipeline receives the fields
-            joined by a space.
+            by ``@`` and a ``mended.json`` or its folder; or an object: a scikit-learn pipeline, or a function from a
+            list of texts to probabilities. A function receives a text with several fields as a tuple; a pipeline
+            receives the fields joined by a space.
 
     Raises:
         FairlabError: The model is of another kind, or cannot be loaded.
@@ -87,8 +88,10 @@ def _named(name: str) -> AnyClassifier:
             "Python module of your own and give model=MODULE:NAME"
         )
     base, at, rule = name.rpartition("@")
-    if at and rule.endswith(".json"):
-        return mended(as_classifier(base), read_rule(Path(rule)))
+    if at and (rule.endswith(".json") or Path(rule).exists()) and not Path(name).exists():
+        if not base:
+            raise FairlabError(f"model={name} names no model; write the model's name before '@'")
+        return with_rule(as_classifier(base), Path(rule))
     if Path(name).is_dir() and (model_folder(Path(name)) / DESCRIPTION).is_file():
         return _ensemble(name)
     module, colon, attribute = name.partition(":")
@@ -169,7 +172,8 @@ def _pipeline(model: Any) -> AnyClassifier:
             )
         return AnyClassifier(name, lambda texts: model.predict([" ".join(fields) for fields in texts]), kind="score")
     last = model.steps[-1][1] if hasattr(model, "steps") else model
-    columns = getattr(last, "multilabel_", False) or isinstance(getattr(last, "classes_", None), list)
+    listed = getattr(last, "classes_", None)  # a list of arrays if there is one classifier per column
+    columns = getattr(last, "multilabel_", False) or (isinstance(listed, list) and bool(np.ndim(listed[0])))
     classes = () if columns else tuple(as_written(label) for label in getattr(model, "classes_", ()))
 
     def call(texts: Sequence[Fields]) -> Any:
@@ -201,6 +205,9 @@ def _served(address: str) -> AnyClassifier:
 
     def call(texts: Sequence[Fields]) -> Array:
         scores = _request_scores(place, [" ".join(fields) for fields in texts])
+        if absent := next((name for name in names for one in scores if name not in one), None):
+            said = f"it returns no score for '{absent}', unlike for the first text"
+            raise ModelFailed(f"{place} fails ({said}); check the server", said)
         return np.array([[one[name] for name in names] for one in scores])
 
     return AnyClassifier(address, call, names, "several", at_once=A_REQUEST)
@@ -214,9 +221,9 @@ def _request_scores(place: str, texts: list[str]) -> list[dict[str, float]]:
         FairlabError: The server cannot be reached, stays busy, or returns another number of results.
     """
     try:
-        scores = [one["category_scores"] for one in _answer(place, texts)["results"]]
+        scores = [_scores_in(one["category_scores"]) for one in _answer(place, texts)["results"]]
     except (OSError, HTTPException, ValueError, KeyError, TypeError) as error:
-        said = error_text(error)
+        said = f"no {error_text(error)}" if isinstance(error, KeyError) else error_text(error)
         message = f"{place} returns no scores ({said}); give the address that fairlab serve prints"
         if isinstance(error, urllib.error.HTTPError) and error.code in BUSY:
             raise FairlabError(f"{place} stays busy ({said}); run this again later") from error
@@ -226,6 +233,13 @@ def _request_scores(place: str, texts: list[str]) -> list[dict[str, float]]:
     if len(scores) != len(texts):
         raise FairlabError(f"{place} returned {len(scores)} results for {len(texts)} texts; check the server")
     return scores
+
+
+def _scores_in(value: Any) -> dict[str, float]:
+    """Return the scores that a server gives for one text, with NaN for null."""
+    if not isinstance(value, dict) or not value:
+        raise ValueError(f"category_scores must hold a number per category, not {json.dumps(value)[:SHOWN]}")
+    return {name: math.nan if score is None else float(score) for name, score in value.items()}
 
 
 def _answer(place: str, texts: list[str]) -> Any:

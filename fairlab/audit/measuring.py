@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.data import LabelledRows
@@ -27,7 +28,7 @@ from fairlab.benchmarks.group_differences import fixed
 from fairlab.benchmarks.readings import Quantity, outcome, quantity
 from fairlab.judge.paired import sign_flip_p
 from fairlab.metrics.bootstrap import mean, mean_draws
-from fairlab.metrics.significance import adjust_tested, agreement_p, wilson_interval
+from fairlab.metrics.significance import adjust_tested, agreement_p, association_p, wilson_interval
 from fairlab.protocols import Benchmark
 from fairlab.record import SAYS_NOTHING, Note, Outcome
 from fairlab.types import NEUTRAL, FairlabError, ItemTexts
@@ -332,11 +333,12 @@ def _copies(data: LabelledRows) -> list[str]:
 
 
 def _constant(labels: Array, data: LabelledRows) -> list[Note]:
-    """Return a note if the model predicts the same for every row although the true labels differ.
+    """Return a note if the model predicts the same for every row although the true labels or scores differ.
 
-    Such a model treats all people alike by construction, so equal treatment is no evidence of fairness.
+    Such a model treats all people alike by construction, so equal treatment is no evidence of fairness. Scores that
+    differ only by rounding are the same.
     """
-    if data.kind == "score" or not (data.truth != data.truth[0]).any() or (labels != labels[0]).any():
+    if not (data.truth != data.truth[0]).any() or not np.allclose(labels, labels[0], rtol=1e-6, atol=0.0):
         return []
     text = "the model predicts the same for every row, so no prediction can change and no gap can occur"
     return [Note(AUDIT, text, mark=SAYS_NOTHING)]
@@ -345,12 +347,20 @@ def _constant(labels: Array, data: LabelledRows) -> list[Note]:
 def _guessing(labels: Array, data: LabelledRows) -> list[Note]:
     """Return a note if the predictions agree with the true labels no more often than permuted predictions would.
 
-    Such a model may treat all people alike because it does not read the texts, or its labels may be in another order.
+    Scores agree if their ranks correlate. A model that guesses may treat all people alike because it does not read the
+    texts, or its labels may be in another order.
     """
-    if data.kind != "one" or agreement_p(labels, data.truth) < 0.05:
+    said = f"{100 * (labels == data.truth).mean():.1f} % of {labels.size} predictions are right"
+    if data.kind == "one":
+        p = agreement_p(labels, data.truth)
+    elif data.kind == "several":
+        p = association_p(labels, data.truth)
+    else:
+        p = association_p(rankdata(labels)[:, None], rankdata(data.truth)[:, None])
+        said = f"its {labels.size} scores do not correlate with those of the data"
+    if p < 0.05:
         return []
-    right = f"{100 * (labels == data.truth).mean():.1f} % of {len(labels)} predictions are right"
-    return [Note(AUDIT, f"the model was not shown to be better than guessing ({right}), {WARNED}", mark=GUESSING)]
+    return [Note(AUDIT, f"the model was not shown to be better than guessing ({said}), {WARNED}", mark=GUESSING)]
 
 
 def adjust_p_values(quantities: Sequence[Quantity]) -> list[Quantity]:

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from fairlab.audit.any_classifier import AnyClassifier, Fields
 from fairlab.audit.data import LabelledRows, only_rows
 from fairlab.audit.group_rates import members_of
-from fairlab.audit.odds import Chances, chance_of, fit_chances
+from fairlab.audit.odds import OTHER, Chances, chance_of, fit_chances
 from fairlab.audit.outputs import answered, cuts_of, outputs_of
 from fairlab.audit.people import attributes_of, people_column
 from fairlab.audit.thresholds import chosen_cuts
 from fairlab.checks.foreign import read_object, require_form
 from fairlab.files import write_whole
 from fairlab.lexicons import lexicon_axes
+from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
@@ -74,15 +75,47 @@ def read_rule(path: Path) -> Rule:
     """Load a rule from a file.
 
     Raises:
-        FairlabError: The file is missing, or does not contain a rule.
+        FairlabError: The file is missing, or does not contain a complete rule.
     """
     content = read_object(path)
     require_form(path, content, _Form)
-    if set(content["cuts"]) - set(content["labels"]) or set(content["chances"]) - set(content["labels"]):
+    rule = Rule(**content)
+    odds, cuts = rule.way == "odds", set() if rule.way == "odds" else set(rule.labels)
+    decided = set(rule.labels[1:] if rule.kind == "one" else rule.labels) if odds else set()
+    if (
+        len(rule.labels) < (2 if rule.kind == "one" else 1)
+        or (set(rule.cuts), set(rule.chances), rule.column is not None) != (cuts, decided, odds)
+        or any(OTHER not in chances for chances in rule.chances.values())
+    ):
         raise FairlabError(
-            f"{path} uses labels that it does not list; create it again with mend=threshold or mend=odds"
+            f"{path} is not a complete rule for the labels that it lists ({listed_names(rule.labels)}); create it "
+            "again with mend=threshold or mend=odds"
         )
-    return Rule(**content)
+    return rule
+
+
+def with_rule(model: AnyClassifier, path: Path) -> AnyClassifier:
+    """Return a classifier whose decisions follow the rule in a file, or in the file ``mended.json`` of a folder.
+
+    Raises:
+        FairlabError: There is no rule, it was fitted for another model, or the model has a rule already.
+    """
+    path = path / FILE if path.is_dir() else path
+    rule = read_rule(path)
+    _refuse_second_rule(model)
+    reordered = set(model.labels) == set(rule.labels) and list(model.labels) != rule.labels
+    if model.kind not in (None, rule.kind) or reordered or len(model.labels) not in (0, len(rule.labels)):
+        raise FairlabError(
+            f"{path} was fitted for {rule.kind} of the labels {listed_names(rule.labels)}, but {model.name} returns "
+            f"{model.kind or 'one'} of {listed_names(model.labels, 'a score')}; give the rule that was fitted for this "
+            "model"
+        )
+    return mended(model, rule)
+
+
+def _refuse_second_rule(model: AnyClassifier) -> None:
+    if model.column or model.by_chance:
+        raise FairlabError(f"{model.name}: a rule is already applied; give the model without it")
 
 
 def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, threshold: float = 0.5) -> Rule:
@@ -102,8 +135,7 @@ def fit_rule(way: Way, model: AnyClassifier, data: LabelledRows, keep: float, th
         FairlabError: The data has scores, fewer than two groups have 20 rows, or ``odds`` is used with three or more
             exclusive labels.
     """
-    if model.column or model.by_chance:
-        raise FairlabError(f"{model.name}: a rule is already applied; give the model without it")
+    _refuse_second_rule(model)
     if data.kind == "score":
         raise FairlabError("mend= changes decisions, and the model gives scores; use +experiment=fairtune instead")
     kind, labels = data.kind, list(data.labels)
@@ -137,7 +169,8 @@ def mended(model: AnyClassifier, rule: Rule) -> AnyClassifier:
     """
     name = f"{model.name} with the rule {rule.way}"
     if rule.way == "threshold":
-        return replace(model, name=name, kind=model.kind or rule.kind, thresholds=tuple(rule.cuts.items()))
+        cuts = tuple(rule.cuts.items())
+        return replace(model, name=name, labels=tuple(rule.labels), kind=rule.kind, thresholds=cuts)
     axis = next((axis for axis in lexicon_axes() if people_column(axis) == rule.column), None)
 
     def call(texts: Sequence[Fields]) -> Array:
@@ -155,7 +188,7 @@ def mended(model: AnyClassifier, rule: Rule) -> AnyClassifier:
     return AnyClassifier(
         name,
         call,
-        model.labels or tuple(rule.labels),
+        tuple(rule.labels),
         rule.kind,
         column="" if axis else rule.column or "",
         by_chance=True,

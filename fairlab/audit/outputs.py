@@ -17,6 +17,7 @@ from fairlab.audit.returned import as_numbers
 from fairlab.checks.foreign import error_text
 from fairlab.checks.progress import with_progress
 from fairlab.text.fields import SEPARATOR
+from fairlab.text.labels import label_meant
 from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
 
@@ -174,8 +175,17 @@ def _draw(fields: Fields, place: int) -> float:
 
 
 def cuts_of(model: AnyClassifier, labels: Sequence[str], threshold: float) -> Array:
-    """Return the minimum probability for predicting each label: the model's own threshold, else the given value."""
-    own = dict(model.thresholds)
+    """Return the minimum probability for predicting each label: the model's own threshold, else the given value.
+
+    Raises:
+        FairlabError: The model has a threshold for another label, which would be ignored.
+    """
+    own = {label_meant(name, labels): cut for name, cut in model.thresholds}
+    if other := [name for name, _ in model.thresholds if label_meant(name, labels) is None]:
+        raise FairlabError(
+            f"{model.name} has a threshold for '{other[0]}', but the labels are {listed_names(labels)}; leave "
+            "labels=[...] out, and write the labels in the data as in the model"
+        )
     return np.array([own.get(label, threshold) for label in labels])
 
 

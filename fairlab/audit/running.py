@@ -17,6 +17,7 @@ from fairlab.audit.failures import classify
 from fairlab.audit.measuring import GUESSING, Audit
 from fairlab.audit.mending import FILE as RULE
 from fairlab.audit.mending import fit_rule, mended
+from fairlab.audit.outputs import cuts_of
 from fairlab.audit.pairs import make_pairs, refuse_without_people
 from fairlab.audit.people import groups_of_people
 from fairlab.audit.sheet import FILE, drawn_for_sheet, read_rewrites, write_rewrites
@@ -96,6 +97,7 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
             raise FairlabError(
                 f"{model.name} returns {model.kind}, but the data contains {rows.kind}; give data of the same kind"
             )
+        cuts_of(model, rows.labels, settings.threshold)  # raises before the texts are classified
     if settings.mend:
         found = _with_rule(found, rows, settings, record)
     pairs = [make_pairs(rows.fields, axis, mode=settings.mode, seed=settings.seed) for axis in settings.axis]
@@ -116,9 +118,11 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     failures = classified.failures
     record.provenance["answers"] = {label: vars(_answer(record, label, settings, rows, failures)) for label in found}
     first, *later = found
+    failed = failed_models(record)
     for label in later:
         changes = [one for one in record.comparisons if one.phase == f"{label} less {first}"]
-        record.provenance["answers"][label]["sentence"] += f" {beside_first(changes, first, settings.keep)}"
+        said = beside_first(changes, first, settings.keep, [one for one in (first, label) if one in failed])
+        record.provenance["answers"][label]["sentence"] += f" {said}"
     return found
 
 

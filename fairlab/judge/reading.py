@@ -87,6 +87,19 @@ def unread_files(folder: str | Path) -> list[str]:
     return found
 
 
+def left_out_of_tables(folder: str | Path) -> list[str]:
+    """Return the files with results that a table of a folder lacks, each with the reason.
+
+    If the folder holds runs of fairlab, the table has only these, and results of other tools next to them are returned.
+    """
+    path = Path(folder)
+    if not path.is_dir() or not (own := run_folders(path)):
+        return unread_files(path)
+    others = [file for file in _files(path) if not any(file.is_relative_to(run) for run in own)]
+    results = [file for file in others if any(one.recognises(file) for one in readers())]
+    return [f"{file} (results of another tool next to runs of fairlab; give its path as well)" for file in results]
+
+
 def _unread_reason(file: Path) -> str:
     """Return the reason why a file that may hold results is not read, or an empty string for other files."""
     if file.suffix in PACKED:

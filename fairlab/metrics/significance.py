@@ -102,22 +102,25 @@ def benjamini_hochberg(p_values: ArrayLike) -> Array:
 def agreement_p(first: ArrayLike, second: ArrayLike) -> float:
     """Return the one-sided p-value for more agreement between two labellings of N items than by chance.
 
-    Under the null hypothesis, the labels of one labelling are permuted at random. The number of equal labels then has
-    a known mean and variance, and is approximated by a normal distribution. If one labelling is constant, p is 1.
+    The statistic is :func:`association_p`'s for one column per label, which counts the equal labels.
 
     Example:
         >>> round(agreement_p([0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1]), 4)  # 3 above the mean 3, deviation 1.342
         0.0127
     """
+    labels = np.union1d(first, second)
+    return association_p(*(np.asarray(side)[:, None] == labels for side in (first, second)))
+
+
+def association_p(first: ArrayLike, second: ArrayLike) -> float:
+    """Return the one-sided p-value for a larger sum of products of two arrays (N, K) than by chance.
+
+    Under the null hypothesis, the rows of one array are permuted at random. The sum of products then has a known mean
+    and variance, and is approximated by a normal distribution. If one array is constant, p is 1.
+    """
     from scipy.stats import norm
 
-    mine, theirs = np.asarray(first), np.asarray(second)
-    n = len(mine)
-    labels = np.union1d(mine, theirs)
-    sizes = np.array([[(side == label).sum() for label in labels] for side in (mine, theirs)], dtype=np.float64)
-    both = sizes.prod(axis=0)
-    alone = both @ (n - sizes).prod(axis=0)
-    variance = (alone + both.sum() ** 2 - (both**2).sum()) / (n * n * max(n - 1, 1))
-    if variance <= 0:
-        return 1.0
-    return float(norm.sf(((mine == theirs).sum() - both.sum() / n) / np.sqrt(variance)))
+    mine, theirs = (np.asarray(side, dtype=np.float64) for side in (first, second))
+    mine, theirs = mine - mine.mean(axis=0), theirs - theirs.mean(axis=0)
+    variance = float(((mine.T @ mine) * (theirs.T @ theirs)).sum()) / max(len(mine) - 1, 1)
+    return float(norm.sf((mine * theirs).sum() / np.sqrt(variance))) if variance > 1e-12 else 1.0

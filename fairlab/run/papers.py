@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from fairlab.checks.escapes import print_escaped
@@ -42,6 +43,7 @@ def table(arguments: Sequence[str]) -> None:
     parser.add_argument("--output", type=Path, metavar="FILE", help="new file for the table")
     with cli.one_sentence_without_hydra():
         chosen = parser.parse_args(arguments)
+        from fairlab.judge.reading import left_out_of_tables, shortened
         from fairlab.reporting.paper_table import paper_table
 
         records = _records(chosen.runs, chosen.output)
@@ -50,6 +52,10 @@ def table(arguments: Sequence[str]) -> None:
             reason = reason if record.status == "finished" else record.state
             if record.status != "finished" or not record.readings:
                 print_escaped(f"not in the table: {record.folder} ({reason})", error=True)
+        for folder in chosen.runs:
+            with suppress(FairlabError):  # too many files to look through
+                if unread := left_out_of_tables(folder):
+                    print_escaped(f"not in the table: {shortened(unread)}", error=True)
         more = {"baseline": not chosen.no_baseline, "spread": chosen.spread, "decimals": chosen.decimals}
         found = paper_table(records, chosen.readings, **more, progress="comparing the runs")
         _print_or_write(found.to_latex(chosen.caption) if chosen.latex else found.to_markdown(), chosen.output)

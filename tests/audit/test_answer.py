@@ -1,5 +1,7 @@
 """The sentence that answers an audit."""
 
+from dataclasses import replace
+
 import pytest
 
 from fairlab.audit.answer import Tested, answer_of
@@ -42,6 +44,9 @@ def test_scores_are_found_from_a_change_in_their_own_unit():
         ": changes of 0.25 or more, in the unit of the scores, would have been found (power 80 %)."
     )
     assert found.lines[0].endswith("by 0.1; detectable from 0.25")
+    within = "Yes, within the margin: every gap is at most 0.3 in the unit of the scores with 95 % confidence."
+    assert answer_of([test, smallest], 0.3).sentence == within
+    assert answer_of([replace(test, value=0.0, low=0.0, high=0.0)], 99).sentence.startswith("No difference in scores")
 
 
 def test_the_sentence_names_the_groups_with_the_lowest_and_the_highest_accuracy():

@@ -13,9 +13,9 @@ from fairlab.audit.beside import beside_first
 from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.data import LabelledRows
 from fairlab.audit.group_rates import members_of
-from fairlab.audit.mending import Rule, fit_rule, mended, read_rule
+from fairlab.audit.mending import Rule, fit_rule, mended, read_rule, with_rule
 from fairlab.audit.odds import OTHER, chance_of, fit_chances
-from fairlab.audit.outputs import decided, predicted
+from fairlab.audit.outputs import cuts_of, decided, predicted
 from fairlab.audit.thresholds import chosen_cuts, reached
 from fairlab.record import Comparison
 from fairlab.types import FairlabError
@@ -125,6 +125,49 @@ def test_a_rule_comes_back_from_its_file_and_is_checked(tmp_path):
         read_rule(tmp_path / "mended.json")
 
 
+ALWAYS = {"ignoring": 0.0, "constant": 0.0, "steps": [{"above": True, "threshold": 0.5, "weight": 1.0}]}
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Rule("threshold", "one", ["no", "yes"], {"no": 0.5}),
+        Rule("threshold", "one", [], {}),
+        Rule("threshold", "one", ["no", "yes"], {"no": 0.5, "yes": 0.4}, "sex"),
+        Rule("odds", "one", ["no", "yes"], column="sex"),
+        Rule("odds", "one", ["no", "yes"], column="sex", chances={"no": {OTHER: ALWAYS}}),
+        Rule("odds", "one", ["no", "yes"], column="sex", chances={"yes": {"man": ALWAYS}}),
+        Rule("odds", "one", ["no", "yes"], chances={"yes": {OTHER: ALWAYS}}),
+    ],
+)
+def test_a_rule_with_a_part_missing_is_refused(rule, tmp_path):
+    rule.save(tmp_path / "mended.json")
+    with pytest.raises(FairlabError, match=r"mended\.json is not a complete rule for the labels that it lists \("):
+        read_rule(tmp_path / "mended.json")
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind", "words"),
+    [
+        (("a", "b", "c"), None, "fitted for one of the labels no, yes, but m returns one of a, b, c; give the rule"),
+        (("yes", "no"), "one", "but m returns one of yes, no"),
+        ((), "score", "but m returns score of a score"),
+    ],
+)
+def test_a_rule_of_another_model_is_refused(labels, kind, words, tmp_path):
+    Rule("threshold", "one", ["no", "yes"], {"no": 0.5, "yes": 0.7}).save(tmp_path / "mended.json")
+    with pytest.raises(FairlabError) as error:
+        with_rule(AnyClassifier("m", of_scores, labels, kind), tmp_path)
+    assert words in str(error.value)
+
+
+def test_a_threshold_of_a_label_that_the_data_lacks_is_not_ignored():
+    model = AnyClassifier("m", of_scores, thresholds=(("YES", 0.7),))
+    assert cuts_of(model, ["no", "yes"], 0.5).tolist() == [0.5, 0.7]
+    with pytest.raises(FairlabError, match="m has a threshold for 'YES', but the labels are ham, spam; leave"):
+        cuts_of(model, ["ham", "spam"], 0.5)
+
+
 def test_three_exclusive_labels_and_scores_are_refused():
     truth, scores, groups = drawn()
     three = rows(truth, scores, groups, labels=("a", "b", "c"))
@@ -186,8 +229,12 @@ def test_a_model_with_its_rule_is_named_by_an_at_sign(tmp_path, monkeypatch):
     (tmp_path / "named.py").write_text("def half(texts):\n    return [0.5] * len(texts)\n")
     monkeypatch.chdir(tmp_path)
     Rule("threshold", "one", ["no", "yes"], {"no": 0.5, "yes": 0.7}).save(tmp_path / "mended.json")
-    found = as_classifier("named:half@mended.json")
-    assert dict(found.thresholds) == {"no": 0.5, "yes": 0.7}
+    for place in ("mended.json", tmp_path):
+        found = as_classifier(f"named:half@{place}")
+        assert dict(found.thresholds) == {"no": 0.5, "yes": 0.7}
+        assert found.labels == ("no", "yes")
+    with pytest.raises(FairlabError, match=r"model=@mended\.json names no model; write the model's name before '@'"):
+        as_classifier("@mended.json")
 
 
 @pytest.mark.parametrize(
@@ -219,5 +266,9 @@ def test_what_is_said_beside_the_first():
     assert beside_first(few, "a", 1) == (
         "Compared with a: no headline number differs beyond chance. "
         "Whether accuracy is kept cannot be tested: 12 rows are too few."
+    )
+    assert beside_first([shift, kept], "a", 2, ["b"]) == (
+        "Compared with a: no change shows anything about bias, because nothing can be told about b. "
+        "Accuracy is kept within 2 points: -0.5 points [-1.5, +0.5]."
     )
     assert beside_first([], "a", 1) == "Compared with a: no headline number differs beyond chance."

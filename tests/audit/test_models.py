@@ -1,5 +1,7 @@
 """Models that fairlab or transformers made: a run's folder, an exported ensemble, a pipeline, names like LABEL_0."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -54,6 +56,13 @@ def test_boolean_classes_are_written_as_the_data_writes_them():
     texts = [row["text"] for row in ROWS]
     model = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, [k % 2 == 0 for k in range(len(texts))])
     assert as_classifier(model).labels == ("0", "1")
+
+
+def test_a_list_of_classes_names_the_labels():
+    """scikit-learn has a list of arrays if there are several labels per text; others write a list of names."""
+    one = SimpleNamespace(predict_proba=lambda texts: [[0.2, 0.8]] * len(texts), classes_=["bad", "good"])
+    found = as_classifier(one)
+    assert (found.kind, found.labels) == (None, ("bad", "good"))
 
 
 @pytest.mark.slow

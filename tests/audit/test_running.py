@@ -123,12 +123,48 @@ def test_a_function_with_its_labels_in_another_order_is_not_called_fair():
     assert "(not shown to be better than guessing)" in str(found)
 
 
-def test_only_a_model_that_may_be_guessing_gets_a_note():
-    truth = np.array([0.0, 1.0] * 10)
-    data = LabelledRows(["t"] * 20, [["t"]] * 20, truth, ("0", "1"), "one", {})
+@pytest.mark.parametrize(
+    ("kind", "shape", "said"),
+    [
+        ("one", (20,), "50.0 % of 20 predictions are right"),
+        ("several", (20, 1), "50.0 % of 20 predictions are right"),
+        ("several", (10, 2), "50.0 % of 20 predictions are right"),
+        ("score", (20,), "its 20 scores do not correlate with those of the data"),
+    ],
+)
+def test_only_a_model_that_may_be_guessing_gets_a_note(kind, shape, said):
+    truth = np.array([0.0, 1.0, 1.0, 0.0] * 5).reshape(shape)
+    data = LabelledRows(["t"] * 20, [["t"]] * 20, truth, ("0", "1"), kind, {})
     assert _guessing(truth, data) == []
-    (note,) = _guessing(np.array([0.0, 0.0, 1.0, 1.0] * 5), data)
-    assert "50.0 % of 20 predictions are right" in note.text
+    (note,) = _guessing(np.array([0.0, 0.0, 1.0, 1.0] * 5).reshape(shape), data)
+    assert f"not shown to be better than guessing ({said}), and guesses" in note.text
+
+
+def test_the_same_score_for_every_text_is_not_fair():
+    rows = [row | {"label": float(k)} for k, row in enumerate(ROWS)]
+    for score in (lambda texts: [3.0] * len(texts), lambda texts: [3 + 1e-9 * len(text) for text in texts]):
+        assert audit(score, rows, labels=[]).sentence.startswith(
+            "Cannot tell: the model predicts the same for every row"
+        )
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ([0.1, 0.9], r"category_scores must hold a number per category, not \[0.1, 0.9\]"),
+        ("hate", 'not "hate"'),
+        ({}, "not {}"),
+        ({"hate": "high"}, "could not convert string to float: 'high'"),
+        ({"other": 0.1}, "it returns no score for 'hate', unlike for the first text"),
+    ],
+)
+def test_scores_of_a_server_in_another_form_are_refused(result, words, monkeypatch):
+    module = import_module("fairlab.audit.classifiers")
+    first = [{"hate": 0.5}]
+    answer = lambda _, texts: {"results": [{"category_scores": first.pop() if first else result} for _ in texts]}  # noqa: E731
+    monkeypatch.setattr(module, "_answer", answer)
+    with pytest.raises(FairlabError, match=words):
+        audit("http://x", [row | {"hate": row["label"]} for row in ROWS], label=["hate"])
 
 
 def test_an_unstable_function_is_not_biased():

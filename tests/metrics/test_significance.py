@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
-from fairlab.metrics.significance import adjust_tested, agreement_p, sign_test_p, wilson_interval
+from fairlab.metrics.significance import adjust_tested, agreement_p, association_p, sign_test_p, wilson_interval
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,18 @@ def test_agreement_by_chance_is_that_of_permuted_labels():
     assert agreement_p([0, 0, 0], [0, 1, 0]) == agreement_p([0], [0]) == 1
     # Of the three orders of one label, one agrees in three places and two in one: mean 5/3, variance 8/9.
     assert agreement_p([0, 0, 1], [0, 0, 1]) == pytest.approx(norm.sf((3 - 5 / 3) / math.sqrt(8 / 9)))
+
+
+def test_association_is_that_of_permuted_rows():
+    rng = np.random.default_rng(1)
+    first, second = rng.random((40, 3)), rng.random((40, 3))
+    second[:, 0] += 0.5 * first[:, 0]
+    seen = (first * second).sum()
+    drawn = np.array([(rng.permutation(first) * second).sum() for _ in range(20_000)])
+    z = (seen - drawn.mean()) / drawn.std()
+    assert 0.5 < z < 4
+    assert association_p(first, second) == pytest.approx(norm.sf(z), rel=0.1)
+    assert association_p(np.ones((4, 1)), first[:4, :1]) == 1
 
 
 def test_only_tests_with_a_p_value_are_adjusted():

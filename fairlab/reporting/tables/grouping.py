@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlab.judge.reading import read_tool_runs, shortened, unread_files
 from fairlab.metrics.bootstrap import Z
 from fairlab.record import DATA, Reading, Record
 from fairlab.reporting.collapse import collapsed_readings
@@ -128,9 +129,12 @@ def records_below(folder: Path) -> list[Record]:
         return records
     if records := tool_records(folder):
         return records
+    if folder.is_file():
+        read_tool_runs(folder)  # raises the reason why nothing is read
+    unread = f" (not read: {shortened(found)})" if (found := unread_files(folder)) else ""
     raise FairlabError(
-        f"{folder} holds no run (no record.json below it) and no results of another tool; give a folder of runs, such "
-        "as outputs"
+        f"{folder} holds no run (no record.json below it) and no results of another tool{unread}; give a folder of "
+        "runs, such as outputs"
     )
 
 

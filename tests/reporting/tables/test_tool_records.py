@@ -9,6 +9,7 @@ from scipy import stats
 
 import fairlab
 from fairlab.judge.verdicts import Judgement
+from fairlab.record import Reading, Record
 from fairlab.reporting.view.browsing import browse, view_page
 from fairlab.run.papers import table
 from fairlab.types import FairlabError
@@ -82,3 +83,24 @@ def test_what_was_left_out_is_noted_and_a_run_without_results_is_named(tmp_path,
     said = capsys.readouterr()
     assert "b.csv (1, over one independent item, has no interval)" in said.err
     assert "0.517" in said.out  # 15.5 of 30
+
+
+def test_a_table_names_the_results_that_it_leaves_out(tmp_path, capsys):
+    """Results next to runs of fairlab, and, without runs, files that no reader takes; files in a run are its own."""
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "a.csv").write_text("id,score\nx,1\ny,0\n")
+    packed = tmp_path / "b.csv.gz"
+    packed.write_bytes(b"\x1f\x8b")
+    table([str(tmp_path)])
+    said = capsys.readouterr()
+    assert f"not in the table: {packed} (compressed; unpack it), {tmp_path / 'empty.csv'} (empty)\n" == said.err
+    readings = [Reading("seat", "all", "effect_size", 0.4, "", 0.0, 40, 0.1, 0.7, headline=True)]
+    (tmp_path / "run").mkdir()
+    Record(tmp_path / "run", {}, "", "finished", readings=readings).save()
+    shutil.copy(tmp_path / "a.csv", tmp_path / "run" / "items.csv")
+    table([str(tmp_path)])
+    reason = "results of another tool next to runs of fairlab; give its path as well"
+    assert capsys.readouterr().err == f"not in the table: {tmp_path / 'a.csv'} ({reason})\n"
+    with pytest.raises(SystemExit):
+        table([str(packed)])
+    assert capsys.readouterr().err == f"fairlab: {packed} is compressed; unpack it, and give the files in it\n"
