@@ -74,10 +74,11 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
-    from tests.remembering import compose_once, remember_choices, remember_parsing
+    from tests.remembering import compose_once, remember_choices, remember_parsing, remember_vocabularies
 
     remember_parsing()
     remember_choices()
+    remember_vocabularies()
     compose_once()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -74,6 +76,13 @@ def save_all(folder: Path, wordpiece, byte_level) -> dict[str, Path]:
 
 def encoder(tokenizer) -> Backbone:
     """A random BERT encoder, 32 wide, always the same."""
+    model, state = drawn()
+    torch.set_rng_state(state)
+    return Backbone(copy.deepcopy(model), tokenizer, pooling="mean", max_length=32, normalize=False)
+
+
+@cache
+def drawn() -> tuple[BertModel, torch.Tensor]:
+    """The model of :func:`encoder`, whose weights take longer to draw than to copy, and the state after drawing."""
     torch.manual_seed(0)
-    model = BertModel(BertConfig(**SMALL, **SIZE)).eval()
-    return Backbone(model, tokenizer, pooling="mean", max_length=32, normalize=False)
+    return BertModel(BertConfig(**SMALL, **SIZE)).eval(), torch.get_rng_state()

@@ -195,9 +195,8 @@ class Openings:
     """Paths that Python opens or lists while it is on; what compiled code opens is not seen."""
 
     def __init__(self) -> None:
-        self.on = False
+        self.on, self.hears = False, False
         self.paths: set[str] = set()
-        sys.addaudithook(self._hear)
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self.on and event in ("open", "os.scandir", "os.listdir") and isinstance(arguments[0], str | os.PathLike):
@@ -206,8 +205,10 @@ class Openings:
     @contextmanager
     def below(self, folder: Path) -> Iterator[set[Path]]:
         """Collect the relative paths of what is opened below a folder."""
+        if not self.hears:  # a hook stays for good, and slows all that a process does: none before it is needed
+            sys.addaudithook(self._hear)
         found: set[Path] = set()
-        self.paths, self.on = set(), True
+        self.paths, self.on, self.hears = set(), True, True
         try:
             yield found
         finally:

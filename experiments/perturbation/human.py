@@ -263,7 +263,7 @@ def fits(row: Labelled, text: str | None, lower: bool) -> bool:
     if text is None or (lower and text != text.lower()):
         return False
     flags = re.IGNORECASE if lower else 0
-    return any(re.fullmatch(pattern.pattern, text, flags) for pattern in row.right)
+    return any(re.fullmatch(pattern, text, flags) for pattern in row.right)
 
 
 def kept(found: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:

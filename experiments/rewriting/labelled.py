@@ -55,7 +55,7 @@ class Labelled:
     trap: bool
     target: str
     selected: tuple[int, int]
-    right: tuple[re.Pattern[str], ...]
+    right: tuple[str, ...]
 
     @property
     def half(self) -> str:
@@ -78,7 +78,7 @@ def _parse_line(axis: str, line: str) -> Labelled:
     if any(other != text for other in others):
         raise ValueError(f"the versions of one line are of different sentences: {line}")
     selected = (slots.start(), slots.start() + len(slots[1])) if slots else (0, 0)
-    right = tuple(re.compile(_pattern(axis, target, version)) for version in versions) if slots else ()
+    right = tuple(_pattern(axis, target, version) for version in versions) if slots else ()
     return Labelled(text, bool(trap), target, selected, right)
 
 
@@ -175,7 +175,7 @@ def outcomes(
     results = [("left" if row.trap else "missed", row.text) for row in rows]
     for (number, one), text in zip(asked, made, strict=True):
         row, text = rows[number], str(text)
-        right = row.target == one.target and any(pattern.fullmatch(text) for pattern in row.right)
+        right = row.target == one.target and any(re.fullmatch(pattern, text) for pattern in row.right)
         if text != row.text and not (row.trap and right):
             results[number] = ("sprung" if row.trap else "right" if right else "wrong", text)
     return results

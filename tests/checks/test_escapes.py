@@ -51,7 +51,9 @@ def test_nothing_but_this_module_prints():
         f"{file.relative_to(package)}:{node.lineno}"
         for file in package.rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("print", "sys.stdout.write", "sys.stderr.write")
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", getattr(node.func, "id", "")) in ("print", "write")  # writing all out takes long
+        and ast.unparse(node.func) in ("print", "sys.stdout.write", "sys.stderr.write")
     ]
     assert [place.partition(":")[0] for place in found] == ["checks/escapes.py"], found
 

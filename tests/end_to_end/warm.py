@@ -90,10 +90,11 @@ def import_fairlab() -> None:
             importlib.import_module(module.name)
     from hydra import compose, initialize_config_dir
 
-    from tests.remembering import compose_once, remember_choices, remember_parsing
+    from tests.remembering import compose_once, remember_choices, remember_parsing, remember_vocabularies
 
     remember_parsing()
     remember_choices()
+    remember_vocabularies()
     compose_once()
     with initialize_config_dir(sys.modules["fairlab.run.command_line.cli"].conf_dir(), version_base="1.3"):
         compose("train", overrides=["+experiment=ccd_bert", "backbone=bert_base", "benchmark=[cced]"])

@@ -1,5 +1,7 @@
 """The second study of CCD on its benchmarks: readings and goals of items made by hand."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -19,6 +21,13 @@ AFTER = {"gap_winogender": [0.1, 0.3], "effects": [0.4, -0.5], "effects_p": [0.2
 def _scores(monkeypatch):
     monkeypatch.setattr(second_results, "human_scores", lambda: SCORES)
     monkeypatch.setattr(second_results, "TESTS", ("6", "7"))
+    monkeypatch.setattr(second_results, "spearman_draws", lambda pairs: drawn_once(pairs.tobytes(), *pairs.shape))
+
+
+@cache
+def drawn_once(pairs, *shape):
+    """Draws of a correlation, which most tests ask for of the same scores."""
+    return spearman_draws(np.frombuffer(pairs, dtype=np.int16).reshape(shape))
 
 
 def result(values, before=None, men=50, seeds=2, name="ccd", pairs=SCORES):

@@ -1,5 +1,7 @@
 """The rules on the hand-labelled sentences, and the labels themselves."""
 
+import re
+
 import pytest
 
 from experiments.rewriting.labelled import AXES, HALVES, outcomes, read_labelled, scores
@@ -17,14 +19,14 @@ def test_labels_are_sound(axis):
         assert sum(row.half == half for row in rows) > 110
     for row in rows:
         assert row.trap or (row.target and row.right)
-        assert not any(pattern.fullmatch(row.text) for pattern in row.right), row.text
+        assert not any(re.fullmatch(pattern, row.text) for pattern in row.right), row.text
 
 
 def test_a_label_takes_every_right_wording_and_no_other():
     rows = {row.text: row for row in read_labelled("age") + read_labelled("race") + read_labelled("gender")}
 
     def right(text, made):
-        return any(pattern.fullmatch(made) for pattern in rows[text].right)
+        return any(re.fullmatch(pattern, made) for pattern in rows[text].right)
 
     assert right("An old man fed the ducks.", "A young man fed the ducks.")
     assert not right("An old man fed the ducks.", "An young man fed the ducks.")
