@@ -23,7 +23,7 @@ quickstart: .venv/installed ## debias a small pretrained encoder, measure it bef
 fetch: .venv/installed ## download models to the cache, for example NAME=mpnet; without NAME, list them
 	$(BIN)/python -m experiments.real_models.fetch $(NAME)
 
-test: .venv/installed ## run the tests, in three to eight minutes on two cores
+test: .venv/installed ## run the tests, in four to eight minutes on two cores
 	$(COMPILED) $(BIN)/python -m pytest
 
 test-slow: .venv/installed ## run slow tests that make test leaves out: real weights, killed runs; about ten minutes
