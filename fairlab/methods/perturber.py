@@ -40,6 +40,8 @@ class PerturberTraining(Trained):
         clip: Norm at which the gradient is clipped; 0 disables clipping.
         dropout: Whether the model's own dropout is active in training.
         train_embeddings: Whether the token embeddings are trained too.
+        trained_layers: Number of layers, counted from the last one, that are trained. In an encoder-decoder, this is
+            the number for each of the two. None trains all layers.
         epochs: Maximum number of passes over the training pairs.
         patience: Number of validations without a lower loss after which training stops; None disables early stopping.
         validate_every: Number of training steps between validations.
@@ -47,7 +49,7 @@ class PerturberTraining(Trained):
 
     Raises:
         FairlabError: The model is neither an encoder-decoder nor a causal LM, a causal LM's tokenizer has no end token,
-            a value is out of range or, in training, the loss is not finite.
+            no layer would be frozen, a value is out of range or, in training, the loss is not finite.
         CannotScore: The causal LM attends to later tokens.
     """
 
@@ -69,6 +71,7 @@ class PerturberTraining(Trained):
         clip: NotNegative,
         dropout: bool,
         train_embeddings: bool,
+        trained_layers: Count | None = None,
         epochs: Count,
         patience: Count | None,
         validate_every: Count,
@@ -99,6 +102,8 @@ class PerturberTraining(Trained):
         add_markers(encoder, seed)
         if not train_embeddings:
             encoder.model.get_input_embeddings().requires_grad_(False)
+        if trained_layers is not None:
+            freeze_before_last(encoder.model, trained_layers)
 
     def setup(self, stage: str) -> None:
         """Store the input format of the training data in the model's configuration."""
@@ -144,6 +149,17 @@ class PerturberTraining(Trained):
             "pipeline": "text2text-generation" if self.encoder.model.config.is_encoder_decoder else "text-generation",
             "trained_parameters": self.trained_parameters,
         }
+
+
+def freeze_before_last(model: nn.Module, count: int) -> None:
+    """Freeze all layers of each stack of layers except the last ``count``."""
+    lists = {name: part for name, part in model.named_modules() if isinstance(part, nn.ModuleList)}
+    stacks = [part for name, part in lists.items() if not any(name.startswith(f"{other}.") for other in lists)]
+    longest = max(map(len, stacks), default=0)
+    if count >= longest:
+        raise FairlabError(f"method.trained_layers={count} freezes nothing, since the model has {longest} layers")
+    for stack in stacks:
+        stack[: max(0, len(stack) - count)].requires_grad_(False)
 
 
 def add_markers(backbone: Backbone, seed: int) -> None:

@@ -132,6 +132,19 @@ def test_embeddings_stay_where_they_are_not_to_be_trained(seq2seq, tmp_path):
     assert torch.equal(seq2seq.model.get_input_embeddings().weight, before)
 
 
+def test_only_the_last_layers_of_each_stack_are_trained(words, tmp_path):
+    size = {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 3, "num_decoder_layers": 2, "num_heads": 2}
+    model = T5ForConditionalGeneration(T5Config(vocab_size=30522, **IDS, **size))
+    backbone = Backbone(model.eval(), words, pooling="mean", max_length=48, normalize=False)
+    with pytest.raises(FairlabError, match="trained_layers=3 freezes nothing, since the model has 3 layers"):
+        PerturberTraining(backbone, **VALUES | {"trained_layers": 3})
+    method = PerturberTraining(backbone, **VALUES | {"trained_layers": 2})
+    before = copy.deepcopy(model.state_dict())
+    fit(method, make_data(backbone, tmp_path), max_steps=2)
+    kept = {name for name, value in model.state_dict().items() if torch.equal(value, before[name])}
+    assert kept == {name for name in before if name.startswith("encoder.block.0.")}
+
+
 @pytest.mark.slow
 def test_a_continued_run_ends_as_one_that_never_stopped(seq2seq, tmp_path):
     def run(*, stop=-1, start=None):
