@@ -5,9 +5,10 @@ import re
 
 import pytest
 
-from experiments.perturbation.human import beside_rules, by_stored, fits, folded, kept, quality, trap
+from experiments.perturbation.human import by_stored, fits, kept, left_alone, quality, trap
 from experiments.perturbation.pairs import between, clause, lower, spoiled, typo, unsigned, upper
 from experiments.perturbation.references import attribute, lowered, references, told
+from experiments.perturbation.tables import NEW, minus_rules, of_rewriter
 from experiments.rewriting.labelled import Labelled
 from fairlab.data.perturbation_pairs import PerturbationPair
 from fairlab.lexicons import load_lexicon
@@ -114,18 +115,24 @@ def test_a_trap_asks_for_its_first_listed_word_with_another_attribute(axis, text
     assert trap(axis, "Stones fell.") == []
 
 
-def test_a_rewriter_beside_rules():
-    found = beside_rules([True, True, False, False], [True, False, True, False], [False, True, False, True])
-    assert (found["both"], found["first_alone"], found["second_alone"], found["neither"]) == (1, 1, 1, 1)
-    assert found["p"] == 1.0
-    assert (found["left_alone_by_rules"], found["of_these_right"]) == (2, 1)
+def test_a_perturber_is_compared_with_the_rules_over_seeds_and_texts():
+    found = {
+        "rules": {"right": "1010", "left_alone": "0100"},
+        f"{NEW} 42": {"right": "1110"},
+        f"{NEW} 43": {"right": "1100"},
+        "perturber, SmolLM2": {"right": "0000"},
+    }
+    change = minus_rules(found, "right", "a set")
+    assert (change.difference, change.n) == (pytest.approx(100 * (3 / 4 + 2 / 4) / 2 - 100 * 2 / 4), 4)
+    assert change.low < change.difference < change.high
+    assert [one["right"] for one in of_rewriter(found, NEW)] == ["1110", "1100"]
+    assert of_rewriter(found, "perturber, SmolLM2") == [{"right": "0000"}]
 
 
-def test_stored_texts_are_found_again_and_may_differ_in_capitals():
+def test_stored_texts_are_found_again():
     stored = {"a set": {"pairs": [vars(PAIR)], "rules": [PAIR.perturbed.upper()]}}
     made = by_stored(stored, "rules", [PAIR])
     assert made == [PAIR.perturbed.upper()]
-    assert folded([*made, PAIR.original, None], [PAIR] * 3) == [True, False, False]
 
 
 def test_quality_counts_what_was_made_and_says_what_capitals_cost():
@@ -133,6 +140,8 @@ def test_quality_counts_what_was_made_and_says_what_capitals_cost():
     made = [PAIR.perturbed, PAIR.perturbed.lower(), None]
     found = quality(made, pairs)
     assert (found["exact"], found["but_for_capitals"], found["n"]) == (1, 2, 2)
+    assert (found["right"], found["folded"]) == ("10", "11")
+    assert left_alone([PAIR.original, PAIR.perturbed, None], pairs) == "100"
     assert quality([None], [PAIR]) is None
 
 

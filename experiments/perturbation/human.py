@@ -25,11 +25,11 @@ import lzma
 import random
 import re
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.llm.compare import counted, versions
+from experiments.llm.compare import versions
 from experiments.llm.human import sentences
 from experiments.perturbation.references import LOWER, Half, lowered, references
 from experiments.rewriting.labelled import AXES, Labelled, read_labelled
@@ -106,56 +106,47 @@ def quality(made: Sequence[str | None], pairs: Sequence[PerturbationPair]) -> di
     if not both:
         return None
     texts, wanted = map(list, zip(*both, strict=True))
-    exact = sum(one == other for one, other in both)
-    return {
+    measures = {
         "bleu": float(bleu(*bleu_counts(texts, wanted))),
         "rouge_2": 100 * float(rouge_2(texts, wanted).mean()),
         "levenshtein": float(word_levenshtein(texts, wanted).mean()),
-        "exact": exact,
-        "interval": wilson_interval(exact, len(wanted)),
-        "but_for_capitals": sum(one.casefold() == other.casefold() for one, other in both),
-        "n": len(wanted),
+    }
+    return measures | counts(
+        [one == other for one, other in both], [one.casefold() == other.casefold() for one, other in both]
+    )
+
+
+def counts(right: Sequence[bool], folded: Sequence[bool]) -> dict[str, Any]:
+    """Return how many rewrites are right with and without regard to capitals, and which, as a string of 0 and 1."""
+    return {
+        "exact": sum(right),
+        "interval": wilson_interval(sum(right), len(right)),
+        "but_for_capitals": sum(folded),
+        "n": len(right),
+        "right": bits(right),
+        "folded": bits(folded),
     }
 
 
-def beside_rules(right: Sequence[bool], by_rules: Sequence[bool], left_alone: Sequence[bool]) -> dict[str, Any]:
-    """Count the texts on which a rewriter and the rules are right, including those that the rules leave unchanged."""
-    found = counted(list(zip(right, by_rules, strict=True)))
-    alone = [one for one, left in zip(right, left_alone, strict=True) if left]
-    return found | {"left_alone_by_rules": len(alone), "of_these_right": sum(alone)}
-
-
-def folded(made: Sequence[str | None], pairs: Sequence[PerturbationPair]) -> list[bool]:
-    """Return whether each rewrite equals its reference without regard to capitals."""
-    return [
-        one is not None and one.casefold() == pair.perturbed.casefold() for one, pair in zip(made, pairs, strict=True)
-    ]
+def bits(values: Iterable[bool]) -> str:
+    """Return one digit for each value: 1 if it is true, and 0 otherwise."""
+    return "".join(str(int(value)) for value in values)
 
 
 def measure(rewriters: dict[str, Rewriter], half: Half) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Measure every rewriter on every dataset, and compare it with the rules.
+    """Measure every rewriter on every dataset.
 
     Returns:
         Results, and the rewrites of every rewriter.
     """
-    found: dict[str, Any] = {"sets": {}, "beside_rules": {}, "labelled": {}, "traps": {}}
+    found: dict[str, Any] = {"sets": {}, "labelled": {}, "traps": {}}
     texts: dict[str, Any] = {}
     for name, pairs in references(half).items():
         made = {rewriter: make(pairs) for rewriter, make in rewriters.items()}
         texts[name] = {"pairs": [vars(pair) for pair in pairs]} | made
         scores = {rewriter: quality(some, pairs) for rewriter, some in made.items()}
         found["sets"][name] = {rewriter: score for rewriter, score in scores.items() if score}
-        right = {
-            rewriter: [one == pair.perturbed for one, pair in zip(some, pairs, strict=True)]
-            for rewriter, some in made.items()
-        }
-        left_alone = [one == pair.original for one, pair in zip(made["rules"], pairs, strict=True)]
-        found["beside_rules"][name] = {
-            rewriter: beside_rules(right[rewriter], right["rules"], left_alone)
-            | {"but_for_capitals": counted(list(zip(folded(some, pairs), folded(made["rules"], pairs), strict=True)))}
-            for rewriter, some in made.items()
-            if rewriter not in ("rules", "unchanged") and None not in some
-        }
+        found["sets"][name]["rules"]["left_alone"] = left_alone(made["rules"], pairs)
     for axis in AXES:
         for lower in (False, True):
             name = f"{axis}{LOWER if lower else ''}"
@@ -170,30 +161,24 @@ def labelled(
     """Measure rewriters on the labelled sentences of an axis that have a person to rewrite.
 
     Returns:
-        Results, including the comparison with the rules, and the rewrites of every rewriter.
+        Results, and the rewrites of every rewriter.
     """
     rows = [row for row in half_of(axis, half) if not row.trap and row.target]
     pairs = [asked(row) for row in rows]
     pairs = [lowered(pair) for pair in pairs] if lower else pairs
     made = {name: rewriter(pairs) for name, rewriter in rewriters.items()}
-    left_alone = [one == pair.original for one, pair in zip(made["rules"], pairs, strict=True)]
-    found: dict[str, Any] = {}
-    by_rules, by_rules_folded = (judged(rows, made["rules"], lower, fold) for fold in (False, True))
-    for name, some in made.items():
-        if name == "unchanged" or None in some:
-            continue
-        right, right_folded = (judged(rows, some, lower, fold) for fold in (False, True))
-        found[name] = {
-            "exact": sum(right),
-            "interval": wilson_interval(sum(right), len(right)),
-            "but_for_capitals": sum(right_folded),
-            "n": len(right),
-        }
-        if name != "rules":
-            found[name]["beside_rules"] = beside_rules(right, by_rules, left_alone) | {
-                "but_for_capitals": counted(list(zip(right_folded, by_rules_folded, strict=True)))
-            }
+    found = {
+        name: counts(*(judged(rows, some, lower, fold) for fold in (False, True)))
+        for name, some in made.items()
+        if name != "unchanged" and None not in some
+    }
+    found["rules"]["left_alone"] = left_alone(made["rules"], pairs)
     return found, {"pairs": [vars(pair) for pair in pairs]} | made
+
+
+def left_alone(made: Sequence[str | None], pairs: Sequence[PerturbationPair]) -> str:
+    """Return which texts a rewriter leaves unchanged, as a string of 0 and 1."""
+    return bits(one == pair.original for one, pair in zip(made, pairs, strict=True))
 
 
 def half_of(axis: str, half: Half) -> list[Labelled]:

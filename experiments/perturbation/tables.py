@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import lzma
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
 from statistics import NormalDist, fmean, median, stdev
 from typing import Any
 
+import numpy as np
 import yaml
+from numpy.typing import NDArray
 
+from experiments.over_seeds import compared, whole
 from experiments.perturbation.linked_pairs import linked_pairs
 from experiments.perturbation.paired import SPLITS
 from experiments.perturbation.paired import TWINS as TWINS_COMPARED
@@ -20,7 +23,7 @@ from experiments.rendering import interval, markdown, matrix_table
 from experiments.shared.filled_sheets import label_agreement, read_sheet, tag_rates
 from experiments.shared.power import detectable_difference
 from fairlab.metrics.significance import holm
-from fairlab.record import Reading, Record
+from fairlab.record import Comparison, Reading, Record
 from fairlab.reporting.headlines import titled
 from fairlab.reporting.many_runs.matrix_form import PUBLISHED
 from fairlab.reporting.many_runs.reproduction import Matrix, read_matrix
@@ -35,6 +38,7 @@ QUALITY = {
     "levenshtein": "edit distance, words",
     "exact": "equal to reference, %",
 }
+DIGITS = {"bleu": 1, "rouge_2": 1, "levenshtein": 2}
 ROWS = {  # names in the paper's tables
     ("roberta", "orig"): "RoBERTa orig. 16GB",
     ("roberta", "fair"): "RoBERTa fair 16GB",
@@ -42,16 +46,19 @@ ROWS = {  # names in the paper's tables
     ("fairberta", "fair"): "FairBERTa fair 16GB",
 }
 LOWER, CARD = ", lower case", "PANDA's card"
-NEW = "perturber, SmolLM2"
+NEW = "perturber, SmolLM2, seed"  # followed by the seed
+EARLIER = "perturber, SmolLM2"
 REWRITERS = {
     "rules": "rules",
     "word swap": "listed words replaced",
     "57 pairs": "swap of 57 word pairs",
     "AugLy 1.0.0": "AugLy 1.0.0, swap of gendered words",
-    NEW: "perturber from SmolLM2-135M",
+    NEW: "perturber, 20,000 pairs, mean of its seeds",
+    EARLIER: "perturber, 4,420 pairs, one seed",
     "language model": "Qwen2.5-Coder-1.5B, with a prompt",
     "unchanged": "unchanged",
 }
+TRAPPED = ("rules", "word swap", NEW)
 TABLE_2 = {"perturber": NEW, "AugLy": "AugLy 1.0.0", "TextFlint": "TextFlint"}  # the paper's rewriters, as ours
 AUDITED = ("race", "age", "gender")
 KINDS = {"orig": "finetuned", "fair": "fairtuned"}
@@ -135,6 +142,11 @@ def measured_on_people() -> dict[str, Any]:
     return json.loads(lzma.decompress((FOLDER / "human.json.xz").read_bytes()))  # type: ignore[no-any-return]
 
 
+def of_rewriter(found: Mapping[str, dict[str, Any]], rewriter: str) -> list[dict[str, Any]]:
+    """Return a rewriter's result on a dataset, or those of all of its seeds."""
+    return [one for name, one in sorted(found.items()) if name == rewriter or name.rstrip("0123456789 ") == rewriter]
+
+
 def human() -> str:
     """Return how closely rewriters match sentences that people wrote."""
     rows = []
@@ -142,24 +154,26 @@ def human() -> str:
         if about.startswith(CARD) or about.endswith(LOWER):
             continue
         for rewriter, name in REWRITERS.items():
-            if rewriter not in found or (rewriter == "57 pairs" and not found[rewriter]["exact"]):
+            seeds = of_rewriter(found, rewriter)
+            if not seeds or (rewriter == "57 pairs" and not seeds[0]["exact"]):
                 continue
-            one = found[rewriter]
-            figures = [f"{one['bleu']:.1f}", f"{one['rouge_2']:.1f}", f"{one['levenshtein']:.2f}"]
-            folded = f"{100 * one['but_for_capitals'] / one['n']:.1f}" if "but_for_capitals" in one else "not kept"
-            rows.append([f"{about}, {one['n']}", name, *figures, equal(one), folded])
+            figures = [f"{fmean(one[key] for one in seeds):.{digits}f}" for key, digits in DIGITS.items()]
+            folded = share(seeds, "but_for_capitals") if "but_for_capitals" in seeds[0] else "not kept"
+            rows.append([f"{about}, {seeds[0]['n']}", name, *figures, equal(seeds), folded])
     return markdown(["references", "rewriter", *QUALITY.values(), "equal except for capitals, %"], rows)
 
 
-def equal(one: dict[str, Any]) -> str:
-    """Format the percentage of rewrites that equal their reference, with its interval."""
-    low, high = (100 * bound for bound in one["interval"])
-    return f"{100 * one['exact'] / one['n']:.1f} [{low:.1f}, {high:.1f}]"
+def share(seeds: Sequence[dict[str, Any]], key: str) -> str:
+    """Format the mean percentage over seeds of a count."""
+    return f"{fmean(100 * one[key] / one['n'] for one in seeds):.1f}"
 
 
-def with_capitals(one: dict[str, Any]) -> str:
-    """Format the percentage of correct rewrites with its interval, and the percentage without regard to capitals."""
-    return f"{equal(one)}; {100 * one['but_for_capitals'] / one['n']:.1f}"
+def equal(seeds: Sequence[dict[str, Any]]) -> str:
+    """Format the percentage of rewrites that equal their reference, with its interval or the value of each seed."""
+    if len(seeds) > 1:
+        return f"{share(seeds, 'exact')} ({', '.join(share([one], 'exact') for one in seeds)})"
+    low, high = (100 * bound for bound in seeds[0]["interval"])
+    return f"{share(seeds, 'exact')} [{low:.1f}, {high:.1f}]"
 
 
 def table_2() -> str:
@@ -170,10 +184,9 @@ def table_2() -> str:
     rows = []
     for place, column in enumerate(printed["columns"]):
         measure = column.rpartition("/")[2]
-        digits = 2 if measure == "levenshtein" else 1
         for rewriter, values in printed["rows"].items():
-            cells = (found.get(TABLE_2[rewriter], {}).get(measure) for found in sets.values())
-            shown = ("not run" if cell is None else f"{cell:.{digits}f}" for cell in cells)
+            cells = ([one[measure] for one in of_rewriter(found, TABLE_2[rewriter])] for found in sets.values())
+            shown = (spread(cell, DIGITS[measure]) if cell else "not run" for cell in cells)
             rows.append([QUALITY[measure], rewriter, f"{values[place]:g}", *shown])
     heads = [f"{name}, {found['rules']['n']}" for name, found in sets.items()]
     return markdown(["measure", "rewriter", "PANDA (printed)", *heads], rows)
@@ -186,33 +199,61 @@ def human_lower() -> str:
         name: found for name, found in content["sets"].items() if name.endswith(LOWER) and not name.startswith(CARD)
     }
     shown |= {f"labelled, {name}": found for name, found in content["labelled"].items()}
-    names = {name: REWRITERS[name] for name in ("rules", "word swap", NEW)}
-    rows = [
-        [
-            f"{about}, {found['rules']['n']}",
-            *(with_capitals(found[name]) if name in found else "not run" for name in names),
-        ]
-        for about, found in shown.items()
-    ]
+    names = {name: REWRITERS[name] for name in ("rules", "word swap", NEW, EARLIER)}
+    rows = []
+    for about, found in shown.items():
+        each = [of_rewriter(found, name) for name in names]
+        cells = (f"{equal(seeds)}; {share(seeds, 'but_for_capitals')}" if seeds else "not run" for seeds in each)
+        rows.append([f"{about}, {found['rules']['n']}", *cells])
     return markdown(["references", *(f"{name}, %" for name in names.values())], rows)
 
 
 def beside_rules() -> str:
-    """Compare the perturber with pretrained weights and the rules on the same texts."""
+    """Compare the perturber of all seeds with the rules on the same texts."""
     content = measured_on_people()
-    found = {name: one[NEW] for name, one in content["beside_rules"].items() if not name.startswith(CARD)}
-    found |= {f"labelled, {name}": one[NEW]["beside_rules"] for name, one in content["labelled"].items()}
-    adjusted = holm([one["p"] for one in found.values()])
+    found = {name: one for name, one in content["sets"].items() if not name.startswith(CARD)}
+    found |= {f"labelled, {name}": one for name, one in content["labelled"].items()}
+    changes = {about: [minus_rules(one, key, about) for key in ("right", "folded")] for about, one in found.items()}
+    adjusted = holm([change.p for change, _ in changes.values()])
     rows = []
     for (about, one), p in zip(found.items(), adjusted, strict=True):
-        folded = one["but_for_capitals"]
-        counts = [str(one[key]) for key in ("both", "first_alone", "second_alone", "neither")]
-        rest = f"{folded['first_alone']} and {folded['second_alone']}, {folded['p']:.1g}"
-        alone = f"{one['of_these_right']} of {one['left_alone_by_rules']}"
-        rows.append([f"{about}, {one['texts']}", *counts, f"{one['p']:.1g}", f"{p:.1g}", rest, alone])
-    head = ["references", "both right", "only perturber right", "only rules right", "neither right"]
-    head += ["p (exact McNemar)", "p, adjusted by Holm", "without capitals: only perturber and only rules right, p"]
-    return markdown([*head, "perturber right where rules change nothing"], rows)
+        change, folded = changes[about]
+        left = digits_of(one["rules"]["left_alone"]) == 1
+        fixed = fmean(digits_of(seed["right"])[left].sum() for seed in of_rewriter(one, NEW))
+        shares = [share([one["rules"]], "exact"), share(of_rewriter(one, NEW), "exact")]
+        row = [f"{about}, {change.n}", *shares, points(change), f"{change.p:.2g}", f"{p:.2g}", points(folded)]
+        rows.append([*row, f"{fixed:.1f} of {left.sum():.0f}"])
+    head = ["references", "rules right, %", "perturber right, %", "difference, points", "p", "p, adjusted by Holm"]
+    return markdown([*head, "difference without capitals, points", "perturber right where rules change nothing"], rows)
+
+
+def minus_rules(found: Mapping[str, dict[str, Any]], key: str, about: str) -> Comparison:
+    """Return how many more percent of the texts the perturber rewrites correctly than the rules."""
+    seeds = np.stack([digits_of(one[key]) for one in of_rewriter(found, NEW)])
+    rules = np.broadcast_to(digits_of(found["rules"][key]), seeds.shape)
+    return compared(whole(100.0 * seeds), whole(100.0 * rules), (about, "", key), "perturber minus rules")
+
+
+def digits_of(stored: str) -> NDArray[np.float64]:
+    """Return the values of a string of 0 and 1."""
+    return np.array([float(digit) for digit in stored])
+
+
+def points(change: Comparison) -> str:
+    """Format a difference with its interval."""
+    return f"{change.difference:+.1f} [{change.low:+.1f}, {change.high:+.1f}]"
+
+
+def traps() -> str:
+    """Return how often rewriters change a text whose named word means nobody."""
+    rows = []
+    for axis, found in measured_on_people()["traps"].items():
+        cells = []
+        for name in TRAPPED:
+            seeds = of_rewriter(found, name)
+            cells.append(", ".join(f"{100 * one['changed'] / one['n']:.0f}" for one in seeds))
+        rows.append([f"{axis}, {found['rules']['n']}", *cells])
+    return markdown(["traps", *(f"{REWRITERS[name].removesuffix(', mean of its seeds')}, %" for name in TRAPPED)], rows)
 
 
 def power() -> str:
@@ -268,9 +309,9 @@ def seeds_of_fairtuning() -> str:
     return markdown(header, rows)
 
 
-def spread(values: list[float]) -> str:
+def spread(values: list[float], digits: int = 2) -> str:
     """Format the mean of values and, if there are several, their standard deviation over seeds."""
-    return f"{fmean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
+    return f"{fmean(values):.{digits}f}" + (f" ± {stdev(values):.{digits}f}" if len(values) > 1 else "")
 
 
 def changes_of_fairtuning(*, axes: bool = True) -> str:
@@ -406,6 +447,7 @@ PAGES = {
         "human": human,
         "human_lower": human_lower,
         "beside_rules": beside_rules,
+        "traps": traps,
         "power": power,
         "novels": novels,
         "twins": lambda: matrix_table(FOLDER, "twins"),

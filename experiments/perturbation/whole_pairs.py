@@ -111,7 +111,6 @@ def read_copies(file: Path, task: str) -> Copies:
     """Read the changed copies of a task from a file, which is written if it does not exist."""
     if not file.exists():
         content = {kind: [(k, astuple(one)) for k, one in some] for kind, some in copies_of(task).items()}
-        file.parent.mkdir(parents=True, exist_ok=True)
         write_whole(file, json.dumps(content) + "\n")
     content = json.loads(file.read_text(encoding="utf-8"))
     return {kind: [(k, Example(*one)) for k, one in some] for kind, some in content.items()}
