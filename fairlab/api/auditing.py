@@ -60,8 +60,9 @@ def audit(
         prompts: File of prompts, one per line or row, or list of rows, for an audit of the texts that a model writes.
             Of the arguments above, only ``field`` and ``axis`` are used in this case.
         settings: Settings as in ``conf/audit.yaml``: ``threshold``, ``margin``, ``sheet``, ``mend``, ``fit``, ``keep``,
-            ``mode``, ``limit``, ``seed`` and ``name``. With ``prompts``: ``temperature``, ``max_tokens``, ``system``,
-            ``scorer`` (an object that rates sentiment), ``output``, ``mode``, ``limit``, ``seed`` and ``name``.
+            ``mode``, ``limit``, ``seed``, ``name`` and ``api_key_env``. With ``prompts``: ``temperature``,
+            ``max_tokens``, ``system``, ``scorer`` (an object that rates sentiment), ``output``, ``mode``, ``limit``,
+            ``seed`` and ``name``.
 
     Raises:
         FairlabError: The data, the model or a setting is invalid.
@@ -88,12 +89,13 @@ def audit(
     models = dict(model) if isinstance(model, Mapping) else {"": model}
     if not models:
         raise FairlabError("no model was given; give a classifier")
-    found = {name: as_audited(one) for name, one in models.items()}
+    found = {name: str(one) if isinstance(one, str | Path) else as_audited(one) for name, one in models.items()}
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
     config = {**vars(chosen), "axis": axes, "labels": labels and list(labels), "dataset": source_name(data)}
     config["name"] = name
     config["fit"] = None if chosen.fit is None else source_name(chosen.fit)
-    config["model"] = {name: one.name for name, one in found.items()} if "" not in found else found[""].name
+    names = {name: one if isinstance(one, str) else one.name for name, one in found.items()}
+    config["model"] = names.get("", names)
     record = Record(Path(kept.name), config, "fairlab.audit in Python")
     record.provenance |= environment()
     audited = audit_models(found, data, chosen, record)

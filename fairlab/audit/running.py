@@ -13,6 +13,7 @@ from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.beside import beside_first
 from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.data import LabelledRows, labelled, read_source, source_name
+from fairlab.audit.endpoints import refuse_other_servers
 from fairlab.audit.failures import classify
 from fairlab.audit.measuring import GUESSING, Audit
 from fairlab.audit.mending import FILE as RULE
@@ -54,6 +55,7 @@ class Settings:
             also audited.
         fit: Labelled rows for fitting this method, which must be different from the audited rows.
         keep: Largest loss of accuracy, in points, that counts as keeping the accuracy of the first model.
+        api_key_env: Name of the environment variable with the key for the endpoint of the models, or None.
     """
 
     field: str | Sequence[str] = "text"
@@ -70,6 +72,7 @@ class Settings:
     mend: Literal["threshold", "odds"] | None = None
     fit: Any = None
     keep: float = 2.0
+    api_key_env: str | None = None
 
 
 def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: Record) -> dict[str, AnyClassifier]:
@@ -90,7 +93,8 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     """
     if settings.fit is not None and settings.mend is None:
         raise FairlabError("fit= is used only by mend=; give mend=threshold or mend=odds, or leave fit out")
-    found = {label: as_classifier(model) for label, model in models.items()}
+    refuse_other_servers(models.values(), settings.api_key_env)
+    found = {label: as_classifier(model, settings.api_key_env) for label, model in models.items()}
     rows = read_labelled(data, settings, next(iter(found.values())))
     for model in found.values():
         if model.kind not in (None, rows.kind):
