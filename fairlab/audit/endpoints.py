@@ -38,7 +38,8 @@ from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
 Scores = dict[str, float]
-AT_ONCE = 32  # texts per request of the moderation interface, and requests in flight of the other one
+AT_ONCE = 32  # texts per call of the model, which are one request of the moderation interface
+IN_FLIGHT = 8  # requests in flight of the other interface; simple servers refuse more connections at once
 MOST_LABELS = 1000  # labels that a text-classification endpoint is asked for; some give five by default
 TIMEOUT = 60.0  # seconds
 BUSY = (429, 502, 503)  # statuses of a server that may answer later
@@ -109,7 +110,7 @@ def _classification(name: str, server: _Server) -> AnyClassifier:
         return server.read({"inputs": inputs, "parameters": {"top_k": MOST_LABELS}}, _labelled)
 
     def call(texts: Sequence[Fields]) -> Array:
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(IN_FLIGHT) as pool:
             return server.table(list(pool.map(scores_of, texts)), labels)
 
     first = scores_of(["a text"])
