@@ -60,9 +60,9 @@ def audit(
         prompts: File of prompts, one per line or row, or list of rows, for an audit of the texts that a model writes.
             Of the arguments above, only ``field`` and ``axis`` are used in this case.
         settings: Settings as in ``conf/audit.yaml``: ``threshold``, ``margin``, ``sheet``, ``mend``, ``fit``, ``keep``,
-            ``mode``, ``limit``, ``seed``, ``name`` and ``api_key_env``. With ``prompts``: ``temperature``,
-            ``max_tokens``, ``system``, ``scorer`` (an object that rates sentiment), ``output``, ``mode``, ``limit``,
-            ``seed`` and ``name``.
+            ``mode``, ``limit``, ``seed``, ``name``, ``api_key_env``, ``question``, and ``llm`` as a dictionary. With
+            ``prompts``: ``temperature``, ``max_tokens``, ``system``, ``scorer`` (an object that rates sentiment),
+            ``output``, ``mode``, ``limit``, ``seed`` and ``name``.
 
     Raises:
         FairlabError: The data, the model or a setting is invalid.
@@ -83,7 +83,7 @@ def audit(
     name = settings.pop("name", None)
     chosen = Settings(field, label, group, axes, labels, **settings)
     types = keys_of("audit")
-    given = {key: value for key, value in {**vars(chosen), "name": name}.items() if key != "fit"}  # it can be rows
+    given = {key: value for key, value in {**vars(chosen), "name": name}.items() if key not in ("fit", "llm")}
     for fault in chain.from_iterable(faults(key, value, types[key]) for key, value in given.items()):
         raise FairlabError(fault)
     models = dict(model) if isinstance(model, Mapping) else {"": model}

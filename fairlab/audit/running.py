@@ -21,6 +21,7 @@ from fairlab.audit.mending import fit_rule, mended
 from fairlab.audit.outputs import cuts_of
 from fairlab.audit.pairs import make_pairs, refuse_without_people
 from fairlab.audit.people import groups_of_people
+from fairlab.audit.prompted import prompted, read_questions
 from fairlab.audit.sheet import FILE, drawn_for_sheet, read_rewrites, write_rewrites
 from fairlab.benchmarks.readings import evenly
 from fairlab.benchmarks.runner import measure_models
@@ -56,6 +57,9 @@ class Settings:
         fit: Labelled rows for fitting this method, which must be different from the audited rows.
         keep: Largest loss of accuracy, in points, that counts as keeping the accuracy of the first model.
         api_key_env: Name of the environment variable with the key for the endpoint of the models, or None.
+        question: Question with which a chat model classifies a text, or a file that contains it, with ``{text}`` in
+            place of the text; several questions by label; or None for a classifier.
+        llm: Settings of the chat model's server, or None.
     """
 
     field: str | Sequence[str] = "text"
@@ -73,6 +77,8 @@ class Settings:
     fit: Any = None
     keep: float = 2.0
     api_key_env: str | None = None
+    question: str | Mapping[str, str] | None = None
+    llm: Mapping[str, Any] | None = None
 
 
 def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: Record) -> dict[str, AnyClassifier]:
@@ -93,8 +99,7 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     """
     if settings.fit is not None and settings.mend is None:
         raise FairlabError("fit= is used only by mend=; give mend=threshold or mend=odds, or leave fit out")
-    refuse_other_servers(models.values(), settings.api_key_env)
-    found = {label: as_classifier(model, settings.api_key_env) for label, model in models.items()}
+    found = _classifiers(models, settings, record)
     rows = read_labelled(data, settings, next(iter(found.values())))
     for model in found.values():
         if model.kind not in (None, rows.kind):
@@ -203,6 +208,16 @@ class _Digested:
     def digest(self) -> str:
         """Return a value that is unique to the wrapped classifier."""
         return f"{self.model.name} {id(self)}"
+
+
+def _classifiers(models: Mapping[str, Any], settings: Settings, record: Record) -> dict[str, AnyClassifier]:
+    if settings.question is None:
+        refuse_other_servers(models.values(), settings.api_key_env)
+        return {label: as_classifier(model, settings.api_key_env) for label, model in models.items()}
+    questions = read_questions(settings.question)
+    record.provenance["question"] = questions.get("", questions)
+    key = {"api_key_env": settings.api_key_env} if settings.api_key_env else {}
+    return prompted(models, questions, settings.labels, {**(settings.llm or {}), **key})
 
 
 def read_labelled(data: Any, settings: Settings, model: AnyClassifier, names: Sequence[str] = ()) -> LabelledRows:

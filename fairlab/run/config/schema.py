@@ -110,6 +110,7 @@ OWN = {  # keys with a different meaning in one entry point
         "prompts": str | None,
         "temperature": NotNegative,
         "max_tokens": Count,
+        "question": str | Mapping[str, str] | None,
         "api_key_env": str | None,
         "scorer": Node,
         "output": str | None,

@@ -1,0 +1,109 @@
+"""Chat models that classify texts by a question, as functions from texts to probabilities.
+
+Shapes: N is the number of texts, L the number of labels.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlab.audit.any_classifier import AnyClassifier, Fields
+from fairlab.audit.endpoints import is_address, refuse_other_servers
+from fairlab.audit.outputs import SHOWN, ModelFailed
+from fairlab.files import read_bounded
+from fairlab.llm.exchange import Request
+from fairlab.llm.first_tokens import ASKED, FirstTokens, answer_probabilities, read_reply
+from fairlab.llm.loading import load_server
+from fairlab.text.naming import listed_names
+from fairlab.types import FairlabError
+
+Array = NDArray[np.float64]
+PLACE = "{text}"  # place of the text in a question
+REPLY_TOKENS = 32
+STAGE = "audit"  # name of the calls in the ledger
+
+
+def prompted(
+    models: Mapping[str, Any], questions: Mapping[str, str], labels: Sequence[str] | None, llm: Mapping[str, Any] | None
+) -> dict[str, AnyClassifier]:
+    """Convert chat models to classifiers that ask a question about every text.
+
+    Args:
+        models: Names of served models by label, as ``http://HOST/v1#NAME`` or ``openai/NAME``.
+        questions: Questions by label for a single model, or one question with an empty label. ``{text}`` marks the
+            place of the text.
+        labels: Possible answers of the model, which are the labels.
+        llm: Settings of the server, as in ``llm=``; None uses those of ``llm=local``.
+
+    Raises:
+        FairlabError: A question, a model or a setting is invalid.
+    """
+    from fairlab.run.config.composing import composing
+    from fairlab.run.config.served_nodes import server_settings
+
+    if not labels:
+        raise FairlabError("question= needs labels=[...], the words with which the model answers")
+    if len(models) > 1 and len(questions) > 1:
+        raise FairlabError("several questions are for one model; give one question, or one model")
+    pairs = {asked or label: (models[label], questions[asked]) for label in models for asked in questions}
+    settings = {}
+    with composing():
+        for label, (model, _) in pairs.items():
+            found = server_settings(model) if isinstance(model, str) else None
+            if found is None or not found.get("model"):
+                raise FairlabError(f"question= is for a chat model, as http://HOST/v1#NAME or openai/NAME, not {model}")
+            own = ("model", "_target_", *(["base_url"] if is_address(model) else []))
+            settings[label] = found | {key: value for key, value in (llm or {}).items() if key not in own}
+    if keys := {one["api_key_env"] for one in settings.values()} - {None}:
+        refuse_other_servers([one["base_url"] for one in settings.values()], keys.pop())
+    return {
+        label: _classifier(str(model), question, labels, settings[label]) for label, (model, question) in pairs.items()
+    }
+
+
+def read_questions(given: str | Mapping[str, str]) -> dict[str, str]:
+    """Return questions by label, each given as a text or as a file that contains it; a single one has an empty label.
+
+    Raises:
+        FairlabError: A question has no place for the text to classify.
+    """
+    questions = dict(given) if isinstance(given, Mapping) else {"": given}
+    for label, question in questions.items():
+        where = "question"
+        if PLACE not in question and os.path.isfile(question):
+            where, questions[label] = question, read_bounded(Path(question)).strip()
+        if PLACE not in questions[label]:
+            raise FairlabError(f"{where} must contain {PLACE}, where the text is inserted; or give a file that does")
+    return questions
+
+
+def _classifier(name: str, question: str, labels: Sequence[str], settings: Mapping[str, Any]) -> AnyClassifier:
+    if settings.get("batch"):
+        raise FairlabError("question= needs the probabilities of first tokens; set llm.batch=false")
+    known = inspect.signature(load_server).parameters
+    if unknown := [key for key in settings if key not in known]:
+        raise FairlabError(f"llm.{unknown[0]} is no setting of a server; leave it out, or choose another llm=")
+    asked = {**ASKED, **(settings.get("extra") or {})}
+    chat = load_server(**{**settings, "extra": asked}, kind=FirstTokens)
+
+    def call(texts: Sequence[Fields]) -> Array:
+        requests = [
+            Request(({"role": "user", "content": question.replace(PLACE, "\n".join(fields))},), max_tokens=REPLY_TOKENS)
+            for fields in texts
+        ]
+        replies = chat.ask(requests, stage=STAGE)
+        rows = np.array([answer_probabilities(*read_reply(reply), labels) for reply in replies])
+        for reply in (replies[k] for k in np.flatnonzero(np.isnan(rows).any(axis=1))):
+            said = f"answers '{read_reply(reply)[0][:SHOWN]}'" if reply.ok else f"gives no answer ({reply.reason})"
+            said = f"it {said}, not one of {listed_names(labels)}"
+            raise ModelFailed(f"{name} fails ({said}); change the question", said)
+        return rows
+
+    return AnyClassifier(name, call, tuple(labels), "one")
