@@ -60,9 +60,9 @@ def audit(
         prompts: File of prompts, one per line or row, or list of rows, for an audit of the texts that a model writes.
             Of the arguments above, only ``field`` and ``axis`` are used in this case.
         settings: Settings as in ``conf/audit.yaml``: ``threshold``, ``margin``, ``sheet``, ``mend``, ``fit``, ``keep``,
-            ``mode``, ``limit``, ``seed``, ``name``, ``api_key_env``, ``question``, and ``llm`` as a dictionary. With
-            ``prompts``: ``temperature``, ``max_tokens``, ``system``, ``scorer`` (an object that rates sentiment),
-            ``output``, ``mode``, ``limit``, ``seed`` and ``name``.
+            ``mode``, ``limit``, ``seed``, ``name``, ``api_key_env``, ``question``, ``answers``, and ``llm`` as a
+            dictionary. With ``prompts``: ``temperature``, ``max_tokens``, ``system``, ``scorer`` (an object that rates
+            sentiment), ``output``, ``mode``, ``limit``, ``seed`` and ``name``.
 
     Raises:
         FairlabError: The data, the model or a setting is invalid.

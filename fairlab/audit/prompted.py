@@ -31,7 +31,10 @@ STAGE = "audit"  # name of the calls in the ledger
 
 
 def prompted(
-    models: Mapping[str, Any], questions: Mapping[str, str], labels: Sequence[str] | None, llm: Mapping[str, Any] | None
+    models: Mapping[str, Any],
+    questions: Mapping[str, str],
+    answers: Sequence[str] | None,
+    llm: Mapping[str, Any] | None,
 ) -> dict[str, AnyClassifier]:
     """Convert chat models to classifiers that ask a question about every text.
 
@@ -39,7 +42,7 @@ def prompted(
         models: Names of served models by label, as ``http://HOST/v1#NAME`` or ``openai/NAME``.
         questions: Questions by label for a single model, or one question with an empty label. ``{text}`` marks the
             place of the text.
-        labels: Possible answers of the model, which are the labels.
+        answers: Possible answers of the model, one per label.
         llm: Settings of the server, as in ``llm=``; None uses those of ``llm=local``.
 
     Raises:
@@ -48,8 +51,8 @@ def prompted(
     from fairlab.run.config.composing import composing
     from fairlab.run.config.served_nodes import server_settings
 
-    if not labels:
-        raise FairlabError("question= needs labels=[...], the words with which the model answers")
+    if not answers:
+        raise FairlabError("question= needs labels=[...], the words with which the model answers, or answers=[...]")
     if len(models) > 1 and len(questions) > 1:
         raise FairlabError("several questions are for one model; give one question, or one model")
     pairs = {asked or label: (models[label], questions[asked]) for label in models for asked in questions}
@@ -64,7 +67,7 @@ def prompted(
     if keys := {one["api_key_env"] for one in settings.values()} - {None}:
         refuse_other_servers([one["base_url"] for one in settings.values()], keys.pop())
     return {
-        label: _classifier(str(model), question, labels, settings[label]) for label, (model, question) in pairs.items()
+        label: _classifier(str(model), question, answers, settings[label]) for label, (model, question) in pairs.items()
     }
 
 
@@ -84,7 +87,7 @@ def read_questions(given: str | Mapping[str, str]) -> dict[str, str]:
     return questions
 
 
-def _classifier(name: str, question: str, labels: Sequence[str], settings: Mapping[str, Any]) -> AnyClassifier:
+def _classifier(name: str, question: str, answers: Sequence[str], settings: Mapping[str, Any]) -> AnyClassifier:
     if settings.get("batch"):
         raise FairlabError("question= needs the probabilities of first tokens; set llm.batch=false")
     known = inspect.signature(load_server).parameters
@@ -99,11 +102,11 @@ def _classifier(name: str, question: str, labels: Sequence[str], settings: Mappi
             for fields in texts
         ]
         replies = chat.ask(requests, stage=STAGE)
-        rows = np.array([answer_probabilities(*read_reply(reply), labels) for reply in replies])
+        rows = np.array([answer_probabilities(*read_reply(reply), answers) for reply in replies])
         for reply in (replies[k] for k in np.flatnonzero(np.isnan(rows).any(axis=1))):
             said = f"answers '{read_reply(reply)[0][:SHOWN]}'" if reply.ok else f"gives no answer ({reply.reason})"
-            said = f"it {said}, not one of {listed_names(labels)}"
+            said = f"it {said}, not one of {listed_names(answers)}"
             raise ModelFailed(f"{name} fails ({said}); change the question", said)
         return rows
 
-    return AnyClassifier(name, call, tuple(labels), "one")
+    return AnyClassifier(name, call, tuple(answers), "one")

@@ -59,6 +59,7 @@ class Settings:
         api_key_env: Name of the environment variable with the key for the endpoint of the models, or None.
         question: Question with which a chat model classifies a text, or a file that contains it, with ``{text}`` in
             place of the text; several questions by label; or None for a classifier.
+        answers: Answers of the chat model, in the order of ``labels``; None if the labels are its answers.
         llm: Settings of the chat model's server, or None.
     """
 
@@ -78,6 +79,7 @@ class Settings:
     keep: float = 2.0
     api_key_env: str | None = None
     question: str | Mapping[str, str] | None = None
+    answers: Sequence[str] | None = None
     llm: Mapping[str, Any] | None = None
 
 
@@ -217,7 +219,7 @@ def _classifiers(models: Mapping[str, Any], settings: Settings, record: Record) 
     questions = read_questions(settings.question)
     record.provenance["question"] = questions.get("", questions)
     key = {"api_key_env": settings.api_key_env} if settings.api_key_env else {}
-    return prompted(models, questions, settings.labels, {**(settings.llm or {}), **key})
+    return prompted(models, questions, settings.answers or settings.labels, {**(settings.llm or {}), **key})
 
 
 def read_labelled(data: Any, settings: Settings, model: AnyClassifier, names: Sequence[str] = ()) -> LabelledRows:

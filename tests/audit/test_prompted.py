@@ -43,7 +43,7 @@ def test_a_chat_model_is_the_function_that_it_computes(tmp_path):
     with Stub(by_word) as stub:
         found = audit(stub, tmp_path)
         calls = len(stub.payloads)
-        again = audit(stub, tmp_path)
+        again = audit(stub, tmp_path, answers=["Fine", "TOXIC"])
         assert len(stub.payloads) == calls  # the ledger holds the answers
     expected = fairlab.audit(
         lambda texts: [0.9 if "He" in text.split() else 0.2 for text in texts],

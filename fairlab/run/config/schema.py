@@ -111,6 +111,7 @@ OWN = {  # keys with a different meaning in one entry point
         "temperature": NotNegative,
         "max_tokens": Count,
         "question": str | Mapping[str, str] | None,
+        "answers": Sequence[Name] | None,
         "api_key_env": str | None,
         "scorer": Node,
         "output": str | None,
