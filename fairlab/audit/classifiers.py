@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
 from fairlab.audit.endpoints import is_address, load_endpoint
-from fairlab.audit.mending import with_rule
+from fairlab.audit.mending import split_rule, with_rule
 from fairlab.checks.foreign import error_text
 from fairlab.text.labels import as_written
 from fairlab.types import FairlabError
@@ -72,11 +72,9 @@ def _named(name: str, api_key_env: str | None) -> AnyClassifier:
             f"{name} contains scikit-learn objects, and only you can decide which to trust; load it with skops in a "
             "Python module of your own and give model=MODULE:NAME"
         )
-    base, at, rule = name.rpartition("@")
-    if at and (rule.endswith(".json") or Path(rule).exists()) and not Path(name).exists():
-        if not base:
-            raise FairlabError(f"model={name} names no model; write the model's name before '@'")
-        return with_rule(as_classifier(base, api_key_env), Path(rule))
+    base, rule = split_rule(name)
+    if rule is not None:
+        return with_rule(as_classifier(base, api_key_env), rule)
     if is_address(name):
         return load_endpoint(name, api_key_env)
     if Path(name).is_dir() and (model_folder(Path(name)) / DESCRIPTION).is_file():

@@ -94,6 +94,20 @@ def read_rule(path: Path) -> Rule:
     return rule
 
 
+def split_rule(name: str) -> tuple[str, Path | None]:
+    """Return the name of a model without ``@`` and the rule after it, and the path of the rule or None.
+
+    Raises:
+        FairlabError: There is no name before the rule.
+    """
+    base, at, rule = name.rpartition("@")
+    if not at or not (rule.endswith(".json") or Path(rule).exists()) or Path(name).exists():
+        return name, None
+    if not base:
+        raise FairlabError(f"model={name} names no model; write the model's name before '@'")
+    return base, Path(rule)
+
+
 def with_rule(model: AnyClassifier, path: Path) -> AnyClassifier:
     """Return a classifier whose decisions follow the rule in a file, or in the file ``mended.json`` of a folder.
 

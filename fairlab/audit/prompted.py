@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier, Fields
 from fairlab.audit.endpoints import is_address, refuse_other_servers
+from fairlab.audit.mending import split_rule, with_rule
 from fairlab.audit.outputs import SHOWN, ModelFailed
 from fairlab.files import read_bounded
 from fairlab.llm.exchange import Request
@@ -56,19 +57,21 @@ def prompted(
     if len(models) > 1 and len(questions) > 1:
         raise FairlabError("several questions are for one model; give one question, or one model")
     pairs = {asked or label: (models[label], questions[asked]) for label in models for asked in questions}
-    settings = {}
+    settings, rules = {}, {}
     with composing():
         for label, (model, _) in pairs.items():
-            found = server_settings(model) if isinstance(model, str) else None
+            name, rules[label] = split_rule(model) if isinstance(model, str) else ("", None)
+            found = server_settings(name)
             if found is None or not found.get("model"):
                 raise FairlabError(f"question= is for a chat model, as http://HOST/v1#NAME or openai/NAME, not {model}")
             own = ("model", "_target_", *(["base_url"] if is_address(model) else []))
             settings[label] = found | {key: value for key, value in (llm or {}).items() if key not in own}
     if keys := {one["api_key_env"] for one in settings.values()} - {None}:
         refuse_other_servers([one["base_url"] for one in settings.values()], keys.pop())
-    return {
+    found = {
         label: _classifier(str(model), question, answers, settings[label]) for label, (model, question) in pairs.items()
     }
+    return {label: one if (rule := rules[label]) is None else with_rule(one, rule) for label, one in found.items()}
 
 
 def read_questions(given: str | Mapping[str, str]) -> dict[str, str]:

@@ -82,6 +82,26 @@ def test_a_moderation_endpoint(monkeypatch):
     assert said in lost.sentence
 
 
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ([0.1, 0.9], r"there must be a number per label, not \[0.1, 0.9\]"),
+        ("hate", 'not "hate"'),
+        ({}, "not {}"),
+        ({"hate": "high"}, "could not convert string to float: 'high'"),
+        ({"other": 0.1}, "it returns no score for 'hate', unlike for the first text"),
+    ],
+)
+def test_scores_in_another_form_are_refused(result, words):
+    first = [{"hate": 0.5}]
+
+    def answer(path, body, headers):
+        return {"results": [{"category_scores": first.pop() if first else result} for _ in body["input"]]}
+
+    with server(answer) as address, pytest.raises(FairlabError, match=words):
+        audit(address, label=["hate"])
+
+
 def classified(body, headers):
     """Answer as Text Embeddings Inference does to one text: labels in the order of their scores."""
     positive = 0.9 if "He" in body["inputs"].split() else 0.2

@@ -57,6 +57,20 @@ def test_a_chat_model_is_the_function_that_it_computes(tmp_path):
     assert stub.payloads[0]["messages"][0]["content"].startswith("Is this toxic or fine?\n\n")
 
 
+def test_a_rule_fitted_for_a_question_is_applied_to_it(tmp_path):
+    fit = [row | {"text": row["text"].replace("letter", "poem")} for row in ROWS]
+    with Stub(by_word) as stub:
+        audit(stub, tmp_path, mend="threshold", fit=fit).save(tmp_path / "mended")
+        found = audit(stub, tmp_path)
+        ruled = fairlab.audit(
+            f"{stub.url}#m@{tmp_path / 'mended'}",
+            ROWS,
+            **{"mode": "lexical", "labels": ["fine", "toxic"], "question": QUESTION},
+            llm={"ledger": str(tmp_path / "ledger.sqlite")},
+        )
+    assert found["audit/gender/flips"] > ruled["audit/gender/flips"] == 0
+
+
 def test_two_questions_are_compared_and_may_be_files(tmp_path):
     (tmp_path / "brief.txt").write_text("Briefly: fine or toxic? {text}\n")
     with Stub(by_word) as stub:

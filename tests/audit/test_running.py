@@ -2,7 +2,6 @@
 
 import json
 import re
-from importlib import import_module
 from zlib import crc32
 
 import numpy as np
@@ -143,25 +142,6 @@ def test_the_same_score_for_every_text_is_not_fair():
         assert audit(score, rows, labels=[]).sentence.startswith(
             "Cannot tell: the model predicts the same for every row"
         )
-
-
-@pytest.mark.parametrize(
-    ("result", "words"),
-    [
-        ([0.1, 0.9], r"category_scores must hold a number per category, not \[0.1, 0.9\]"),
-        ("hate", 'not "hate"'),
-        ({}, "not {}"),
-        ({"hate": "high"}, "could not convert string to float: 'high'"),
-        ({"other": 0.1}, "it returns no score for 'hate', unlike for the first text"),
-    ],
-)
-def test_scores_of_a_server_in_another_form_are_refused(result, words, monkeypatch):
-    module = import_module("fairlab.audit.classifiers")
-    first = [{"hate": 0.5}]
-    answer = lambda _, texts: {"results": [{"category_scores": first.pop() if first else result} for _ in texts]}  # noqa: E731
-    monkeypatch.setattr(module, "_answer", answer)
-    with pytest.raises(FairlabError, match=words):
-        audit("http://x", [row | {"hate": row["label"]} for row in ROWS], label=["hate"])
 
 
 def test_an_unstable_function_is_not_biased():
