@@ -7,7 +7,7 @@ import pytest
 
 import fairlab
 from fairlab.types import FairlabError
-from tests.llm.stub import Act, Stub
+from tests.llm.stub import Act, Stub, refused
 
 ROWS = [
     {"text": f"{who} sent a letter on day {k}.", "label": ("fine", "toxic")[k % 2]}
@@ -21,6 +21,7 @@ def reply(text, first=None):
     choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     if first is not None:
         candidates = [{"token": token, "logprob": math.log(value)} for token, value in first.items()]
+        candidates.sort(key=lambda one: -one["logprob"])
         choice["logprobs"] = {"content": [candidates[0] | {"top_logprobs": candidates}]}
     return Act(body=json.dumps({"choices": [choice]}).encode())
 
@@ -92,6 +93,30 @@ def test_a_text_without_an_answer_is_left_out(tmp_path):
         pytest.raises(FairlabError, match="fails on more than"),
     ):
         audit(stub, tmp_path / "other")
+
+
+@pytest.mark.parametrize("named", ["logprobs", "top_logprobs"])
+def test_a_server_that_refuses_log_probabilities_gives_labels(tmp_path, named):
+    def act(payload, nth):
+        if named in payload:
+            return refused(400, f"{named} is not supported with this model")
+        assert "top_logprobs" not in payload
+        return reply("Toxic" if "He" in str(payload).split("\\n")[-1] else "Fine")
+
+    with Stub(act) as stub:
+        found = audit(stub, tmp_path)
+        calls = len(stub.payloads)
+        assert audit(stub, tmp_path)["audit/gender/flips"] == found["audit/gender/flips"] > 50
+        assert len(stub.payloads) == calls
+
+
+def test_a_reply_of_reasoning_alone_names_the_remedy_and_an_empty_one_is_not_asked_for_json(tmp_path):
+    thinking = Act(body=json.dumps({"choices": [{"message": {"content": "<think>Hm"}, "finish_reason": "length"}]}).encode())
+    with Stub(lambda payload, nth: thinking) as stub, pytest.raises(FairlabError, match="raise llm.reply_tokens"):
+        audit(stub, tmp_path)
+    with Stub(lambda payload, nth: reply("")) as stub, pytest.raises(FairlabError, match="the reply is empty"):
+        audit(stub, tmp_path)
+    assert {len(payload["messages"]) for payload in stub.payloads} == {1}
 
 
 @pytest.mark.parametrize(
