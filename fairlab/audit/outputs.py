@@ -35,11 +35,12 @@ class ModelFailed(FairlabError):
 
     Attributes:
         reason: Reason for the failure, without the name of the model and the remedy.
+        remedy: Remedy of the failure.
     """
 
-    def __init__(self, message: str, reason: str) -> None:
+    def __init__(self, message: str, reason: str, remedy: str = "fix the model") -> None:
         super().__init__(message)
-        self.reason = reason
+        self.reason, self.remedy = reason, remedy
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class _Asking:
             found = _shaped(self.model, _called(self.model, texts, self.labels), len(texts), self.labels, self.kind)
         except ModelFailed as error:
             if len(texts) == 1:
-                self._fail(texts[0], error.reason)
+                self._fail(texts[0], error.reason, error.remedy)
                 return np.full((1, 1 if self.kind == "score" else len(self.labels)), np.nan)
             size = min(AT_ONCE, (len(texts) + 1) // 2)
             return np.concatenate([self.outputs(texts[k : k + size]) for k in range(0, len(texts), size)])
@@ -123,15 +124,15 @@ class _Asking:
         _refuse_other_outputs(self.model, found[~bad], self.kind)
         return found
 
-    def _fail(self, fields: Fields, reason: str) -> None:
+    def _fail(self, fields: Fields, reason: str, remedy: str = "fix the model") -> None:
         self.failures[" | ".join(fields)] = reason
         if len(self.failures) <= self.most * self.count:
             return
         text, reason = next(iter(self.failures.items()))
-        what, remedy = f"the text '{text[:SHOWN]}' ({reason})", "the text"
+        what, removed = f"the text '{text[:SHOWN]}' ({reason})", "the text"
         if allowed := int(self.most * self.count):
-            what, remedy = f"more than {allowed} of {self.count} texts, first on {what}", "these texts"
-        raise ModelFailed(f"{self.model.name} fails on {what}; fix the model, or remove {remedy}", reason)
+            what, removed = f"more than {allowed} of {self.count} texts, first on {what}", "these texts"
+        raise ModelFailed(f"{self.model.name} fails on {what}; {remedy}, or remove {removed}", reason)
 
 
 def predicted(outputs: Array, kind: Kind, cuts: Array) -> Array:

@@ -90,9 +90,20 @@ def test_a_text_without_an_answer_is_left_out(tmp_path):
     assert "it answers 'It depends', not one of fine, toxic" in found.sentence
     with (
         Stub(lambda payload, nth: reply("It depends")) as stub,
-        pytest.raises(FairlabError, match="fails on more than"),
+        pytest.raises(FairlabError, match="fails on more than .* not one of fine, toxic.; change the question or the ans"),
     ):
         audit(stub, tmp_path / "other")
+    assert len(stub.payloads) == 20  # and not one per text
+
+
+def test_answers_may_be_numbers(tmp_path):
+    with Stub(lambda payload, nth: reply("1" if "He" in str(payload) else "0")) as stub:
+        rows = [row | {"label": int(row["label"] == "toxic")} for row in ROWS]
+        found = fairlab.audit(
+            f"{stub.url}#m", rows, labels=["0", "1"], answers=[0, 1], question=QUESTION, mode="lexical",
+            llm={"ledger": str(tmp_path / "ledger.sqlite")},
+        )  # fmt: skip
+    assert found["audit/gender/flips"] > 50
 
 
 @pytest.mark.parametrize("named", ["logprobs", "top_logprobs"])
@@ -122,11 +133,16 @@ def test_a_reply_of_reasoning_alone_names_the_remedy_and_an_empty_one_is_not_ask
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"question": "Is it?"}, r"question must contain \{text\}, where the text is inserted"),
-        ({"question": "Is it? " * 99}, r"question must contain \{text\}"),
+        ({"question": "its.txt"}, r"the question 'its.txt' is no file, and does not contain \{text\}, where the text is"),
+        ({"question": "Is it? " * 99}, r"is no file, and does not contain \{text\}"),
+        ({"question": {}}, "question has no value"),
+        ({"question": None}, "llm= is used only with question="),
+        ({"answers": ["toxic", "Toxic"]}, "two answers of toxic, Toxic are the same"),
         ({"labels": None}, r"question= needs labels=\[\.\.\.\], the words with which the model answers"),
         ({"llm": {"batch": True}}, "set llm.batch=false"),
-        ({"llm": {"sped": 1}}, "llm.sped is no setting of a server"),
+        ({"llm": {"sped": 1}}, "sped"),
+        ({"llm": {"budget": 10}}, "llm.budget must be values by name"),
+        ({"llm": "local"}, "llm must be values by name"),
     ],
 )
 def test_what_cannot_be_asked(tmp_path, given, said):
