@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,24 @@ class Outputs:
     failed: NDArray[np.bool_]
     texts: int
     failures: dict[str, str]
+
+
+def only_labels(model: AnyClassifier, names: Sequence[str]) -> AnyClassifier:
+    """Return a classifier with only those of its several labels that have these names, in any case.
+
+    The classifier is returned unchanged if it lacks one of the names.
+    """
+    wanted = {name.casefold() for name in names}
+    places = [place for place, label in enumerate(model.labels) if label.casefold() in wanted]
+    if model.kind != "several" or len(places) != len(wanted):
+        return model
+
+    def call(texts: Sequence[Fields]) -> Array:
+        return as_numbers(model.name, model.call(texts), model.labels)[:, places]
+
+    labels = tuple(model.labels[place] for place in places)
+    thresholds = tuple((label, cut) for label, cut in model.thresholds if label.casefold() in wanted)
+    return replace(model, call=call, labels=labels, thresholds=thresholds)
 
 
 def outputs_of(model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels: Sequence[str]) -> Array:

@@ -90,7 +90,9 @@ def test_a_text_without_an_answer_is_left_out(tmp_path):
     assert "it answers 'It depends', not one of fine, toxic" in found.sentence
     with (
         Stub(lambda payload, nth: reply("It depends")) as stub,
-        pytest.raises(FairlabError, match="fails on more than .* not one of fine, toxic.; change the question or the ans"),
+        pytest.raises(
+            FairlabError, match=r"fails on more than .* not one of fine, toxic\); change the question or the ans"
+        ),
     ):
         audit(stub, tmp_path / "other")
     assert len(stub.payloads) == 20  # and not one per text
@@ -122,8 +124,10 @@ def test_a_server_that_refuses_log_probabilities_gives_labels(tmp_path, named):
 
 
 def test_a_reply_of_reasoning_alone_names_the_remedy_and_an_empty_one_is_not_asked_for_json(tmp_path):
-    thinking = Act(body=json.dumps({"choices": [{"message": {"content": "<think>Hm"}, "finish_reason": "length"}]}).encode())
-    with Stub(lambda payload, nth: thinking) as stub, pytest.raises(FairlabError, match="raise llm.reply_tokens"):
+    thinking = Act(
+        body=json.dumps({"choices": [{"message": {"content": "<think>Hm"}, "finish_reason": "length"}]}).encode()
+    )
+    with Stub(lambda payload, nth: thinking) as stub, pytest.raises(FairlabError, match=r"raise llm\.reply_tokens"):
         audit(stub, tmp_path)
     with Stub(lambda payload, nth: reply("")) as stub, pytest.raises(FairlabError, match="the reply is empty"):
         audit(stub, tmp_path)
@@ -133,7 +137,10 @@ def test_a_reply_of_reasoning_alone_names_the_remedy_and_an_empty_one_is_not_ask
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"question": "its.txt"}, r"the question 'its.txt' is no file, and does not contain \{text\}, where the text is"),
+        (
+            {"question": "its.txt"},
+            r"the question 'its.txt' is no file, and does not contain \{text\}, where the text is",
+        ),
         ({"question": "Is it? " * 99}, r"is no file, and does not contain \{text\}"),
         ({"question": {}}, "question has no value"),
         ({"question": None}, "llm= is used only with question="),
