@@ -215,7 +215,7 @@ class _Digested:
 
 def _classifiers(models: Mapping[str, Any], settings: Settings, record: Record) -> dict[str, AnyClassifier]:
     if settings.question is None:
-        if alone := next((key for key in ("answers", "llm") if getattr(settings, key) is not None), None):
+        if alone := next((key for key in ("answers", "llm") if getattr(settings, key)), None):
             raise FairlabError(f"{alone}= is used only with question=; give question=FILE, or leave {alone} out")
         refuse_other_servers(models.values(), settings.api_key_env)
         found = {label: as_classifier(model, settings.api_key_env) for label, model in models.items()}

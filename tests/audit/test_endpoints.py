@@ -102,6 +102,8 @@ def test_some_of_the_labels_of_a_moderation_endpoint_are_audited(tmp_path):
         ruled = audit(f"{address}@{tmp_path / 'mended'}", rows, label=["spam", "hate"])
         with pytest.raises(FairlabError, match="does not match the model's labels"):
             audit(address, rows, label=["hate", "label"])
+        with pytest.raises(FairlabError, match=r"give label=\[spam\] if it has 0 or 1 for this label"):
+            audit(address, [row | {"spam": k % 2} for k, row in enumerate(rows)], label="spam")
     expected = audit(
         lambda texts: [[0.9 * ("He" in text), 0.1 * ("He" in text)] for text in texts], rows, label=["hate", "spam"]
     )

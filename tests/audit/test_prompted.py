@@ -6,6 +6,9 @@ import math
 import pytest
 
 import fairlab
+from fairlab.audit import work
+from fairlab.record import Record
+from fairlab.run.config.composing import composed
 from fairlab.types import FairlabError
 from tests.llm.stub import Act, Stub, refused
 
@@ -98,14 +101,23 @@ def test_a_text_without_an_answer_is_left_out(tmp_path):
     assert len(stub.payloads) == 20  # and not one per text
 
 
-def test_answers_may_be_numbers(tmp_path):
+def test_the_command_takes_numbers_as_answers_and_needs_no_server_without_a_question(tmp_path, monkeypatch):
+    monkeypatch.setattr("fairlab.reporting.report.write_report", lambda record: None)
+    lines = [f"{row['text']},{int(row['label'] == 'toxic')}" for row in ROWS]
+    (tmp_path / "rows.csv").write_text("\n".join(["text,label", *lines]))
+    (tmp_path / "asked.txt").write_text(QUESTION)
+    data = {"dataset": str(tmp_path / "rows.csv"), "mode": "lexical"}
+    asked = {"question": str(tmp_path / "asked.txt"), "labels": [0, 1], "llm.ledger": str(tmp_path / "ledger.sqlite")}
+
+    def flips(name, choices, **settings):
+        record = Record(tmp_path / name, {"seed": 0}, "")
+        work(composed("audit", choices, data | settings), record)
+        return {one.key: one.value for one in record.readings}["audit/gender/flips"]
+
     with Stub(lambda payload, nth: reply("1" if "He" in str(payload) else "0")) as stub:
-        rows = [row | {"label": int(row["label"] == "toxic")} for row in ROWS]
-        found = fairlab.audit(
-            f"{stub.url}#m", rows, labels=["0", "1"], answers=[0, 1], question=QUESTION, mode="lexical",
-            llm={"ledger": str(tmp_path / "ledger.sqlite")},
-        )  # fmt: skip
-    assert found["audit/gender/flips"] > 50
+        assert flips("asked", ["llm=local"], model=f"{stub.url}#m", **asked) > 50
+    monkeypatch.setattr("tests.audit.test_prompted.constant", lambda texts: [[0.9, 0.1]] * len(texts), raising=False)
+    assert flips("plain", [], model="tests.audit.test_prompted:constant") == 0
 
 
 @pytest.mark.parametrize("named", ["logprobs", "top_logprobs"])
