@@ -237,7 +237,7 @@ def test_a_redirect_is_not_followed():
         ("http://127.0.0.1:9/predict?key=secret", "the address contains a key or password"),
         ("http://127.0.0.1:9/predict#omni", "classifies with one model, so leave out #omni"),
         ("http://127.0.0.1:9/predict", r"cannot be reached \(.*refused\); start its server, or"),
-        ("HTTP://127.0.0.1:9/predict", "cannot be reached"),
+        ("HTTP://127.0.0.1:9/predict", "predict cannot be reached"),
         ("http://[::1/predict", "is not an address"),
     ],
 )
