@@ -82,8 +82,8 @@ def audit(
     _refuse_unknown(settings, {*vars(Settings()), "name"} - {"field", "label", "group", "axis", "labels"})
     name = settings.pop("name", None)
     chosen = Settings(field, label, group, axes, labels, **settings)
-    types = keys_of("audit")
-    given = {key: value for key, value in {**vars(chosen), "name": name}.items() if key not in ("fit", "llm")}
+    types = {**keys_of("audit"), "llm": Mapping[str, Any] | None}
+    given = {key: value for key, value in {**vars(chosen), "name": name}.items() if key != "fit"}
     for fault in chain.from_iterable(faults(key, value, types[key]) for key, value in given.items()):
         raise FairlabError(fault)
     models = dict(model) if isinstance(model, Mapping) else {"": model}

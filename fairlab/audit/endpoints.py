@@ -14,6 +14,7 @@ import json
 import logging
 import math
 import re
+import ssl
 import time
 import urllib.error
 import urllib.request
@@ -31,9 +32,10 @@ from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
 from fairlab.audit.outputs import SHOWN, ModelFailed
 from fairlab.checks.foreign import error_text
 from fairlab.checks.json_text import from_json
-from fairlab.llm.endpoint import LONGEST_BODY, REASON_LENGTH, retry_after
+from fairlab.llm.endpoint import LONGEST_BODY, LOOPBACK, REASON_LENGTH, retry_after
 from fairlab.llm.exchange import LONGEST_WAIT
 from fairlab.llm.keys import ApiKey
+from fairlab.text.labels import as_written
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
@@ -44,19 +46,19 @@ MOST_LABELS = 1000  # labels that a text-classification endpoint is asked for; s
 TIMEOUT = 60.0  # seconds
 BUSY = (429, 502, 503)  # statuses of a server that may answer later
 WAITS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # seconds before each further request to a busy server
-HOST = re.compile(r"https?://([^/?#@]+)")
+HOST = re.compile(r"https?://([^/?#@]+)", re.IGNORECASE)
 KINDS = "give the address of /v1/moderations, or of text classification, such as http://HOST/predict"
 log = logging.getLogger(__name__)
 
 
 def is_address(model: Any) -> bool:
     """Return whether a model is the address of an endpoint."""
-    return isinstance(model, str) and model.startswith(("http://", "https://"))
+    return isinstance(model, str) and model.lower().startswith(("http://", "https://"))
 
 
 def refuse_other_servers(models: Iterable[Any], api_key_env: str | None) -> None:
     """Raise an error if a key is given and the models are not all on the server that the key is for."""
-    hosts = {found[1] if isinstance(one, str) and (found := HOST.match(one)) else "" for one in models}
+    hosts = {found[1].lower() if isinstance(one, str) and (found := HOST.match(one)) else "" for one in models}
     if api_key_env is not None and (len(hosts) != 1 or "" in hosts):
         raise FairlabError(
             "api_key_env is for models on one server, so that no other server receives the key; audit the models one "
@@ -76,7 +78,10 @@ def load_endpoint(address: str, api_key_env: str | None = None) -> AnyClassifier
         ModelFailed: The server has another interface.
     """
     url, _, model = address.partition("#")
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise FairlabError(f"{url} is not an address ({error}); {KINDS}") from error
     if parts.username or parts.password or parts.query:
         raise FairlabError(
             "the address contains a key or password; put it into an environment variable, and give its name as "
@@ -114,7 +119,7 @@ def _classification(name: str, server: _Server) -> AnyClassifier:
             return server.table(list(pool.map(scores_of, texts)), labels)
 
     first = scores_of(["a text"])
-    labels = tuple(sorted(first))
+    labels = tuple(sorted(first, key=_natural))
     kind: Kind = "one" if len(first) > 1 and math.isclose(sum(first.values()), 1, abs_tol=1e-3) else "several"
     return AnyClassifier(name, call, labels, kind, at_once=AT_ONCE)
 
@@ -122,7 +127,13 @@ def _classification(name: str, server: _Server) -> AnyClassifier:
 def _labelled(reply: Any) -> Scores:
     """Return the scores by label in a response for one text: a list of labels with scores, perhaps in another list."""
     found = reply[0] if len(reply) == 1 and isinstance(reply[0], list) else reply
-    return _numbers({one["label"]: one["score"] for one in found})
+    scores = {one["label"]: one["score"] for one in found}
+    return _numbers({name if isinstance(name, str) else as_written(name): score for name, score in scores.items()})
+
+
+def _natural(name: str) -> list[Any]:
+    """Return the sort key by which ``LABEL_2`` comes before ``LABEL_10``."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 
 def _numbers(value: Any) -> Scores:
@@ -145,7 +156,8 @@ class _Server:
     def __init__(self, url: str, api_key_env: str | None) -> None:
         self.url = url
         self.key = ApiKey(api_key_env, url, "api_key_env")
-        self.opener = urllib.request.build_opener(_NoRedirect)
+        local = urlsplit(url).hostname in LOOPBACK  # an environment proxy cannot reach a loopback address
+        self.opener = urllib.request.build_opener(_NoRedirect, *([urllib.request.ProxyHandler({})] if local else []))
 
     def read(self, body: dict[str, Any], interpret: Callable[[Any], Any]) -> Any:
         """Send a request, and interpret its response.
@@ -160,19 +172,23 @@ class _Server:
             said = self._said(error)
             message = f"{self.url} returns no scores ({said}); {KINDS}"
             if not isinstance(error, urllib.error.HTTPError):
-                if isinstance(error, OSError | HTTPException):
+                if isinstance(error, OSError):
+                    raise FairlabError(f"{self.url} cannot be reached ({said}); {_remedy(error)}") from error
+                if isinstance(error, HTTPException):
                     raise FairlabError(message) from error
             elif error.code in (401, 403):
                 raise self.key.refused(error.code, said) from error
             elif error.code in BUSY:
                 raise FairlabError(f"{self.url} stays busy ({said}); run this again later") from error
-            raise ModelFailed(message, said) from error
+            raise ModelFailed(message, said, "check the server") from error
 
     def table(self, scores: Sequence[Scores], labels: Sequence[str]) -> Array:
         """Return the scores (N, L) of texts in the order of the labels."""
         if absent := next((name for name in labels for one in scores if name not in one), None):
-            said = f"it returns no score for '{absent}', unlike for the first text"
-            raise ModelFailed(f"{self.url} fails ({said}); check the server", said)
+            said = (
+                f"it returns no score for '{absent}', unlike for the first text; it must return all labels every time"
+            )
+            raise ModelFailed(f"{self.url} fails ({said}); check the server", said, "check the server")
         return np.array([[one[name] for name in labels] for one in scores])
 
     def _answer(self, body: dict[str, Any]) -> Any:
@@ -199,7 +215,7 @@ class _Server:
 
     def _said(self, error: Exception) -> str:
         """Return what an error says, with the beginning of the server's own message and without the key."""
-        said = f"no {error_text(error)}" if isinstance(error, KeyError) else error_text(error)
+        said = f"no {error_text(error)}" if isinstance(error, KeyError) else error_text(_cause(error))
         if isinstance(error, urllib.error.HTTPError):
             message = ""
             with suppress(OSError, HTTPException), error:
@@ -209,7 +225,23 @@ class _Server:
 
 
 def _may_pass(error: Exception) -> bool:
-    """Return whether the same request may succeed later: the server was busy, or the connection was cut."""
+    """Return whether the same request may succeed later: the server was busy or slow, or the connection was cut."""
     if isinstance(error, urllib.error.HTTPError):
         return error.code in BUSY
-    return isinstance(getattr(error, "reason", error), ConnectionResetError | IncompleteRead)
+    return isinstance(_cause(error), ConnectionResetError | IncompleteRead | TimeoutError)
+
+
+def _cause(error: Exception) -> Exception:
+    """Return the error that urllib wrapped, or the error itself."""
+    reason = getattr(error, "reason", None)
+    return reason if isinstance(reason, Exception) else error
+
+
+def _remedy(error: Exception) -> str:
+    """Return the remedy for a server that cannot be reached."""
+    cause = _cause(error)
+    if isinstance(cause, ssl.SSLError):
+        return "set SSL_CERT_FILE to the certificate that its server uses, or give an http:// address"
+    if isinstance(cause, TimeoutError):
+        return f"run this again when it answers within {TIMEOUT:.0f} s"
+    return "start its server, or give another address"

@@ -5,7 +5,6 @@ Shapes: N is the number of texts, L the number of labels.
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,8 +17,9 @@ from fairlab.audit.any_classifier import AnyClassifier, Fields
 from fairlab.audit.endpoints import is_address, refuse_other_servers
 from fairlab.audit.mending import split_rule, with_rule
 from fairlab.audit.outputs import SHOWN, ModelFailed
+from fairlab.checks.values import TARGET, node_faults
 from fairlab.files import read_bounded
-from fairlab.llm.exchange import Request
+from fairlab.llm.exchange import Reply, Request
 from fairlab.llm.first_tokens import ASKED, FirstTokens, answer_probabilities, read_reply
 from fairlab.llm.loading import load_server
 from fairlab.text.naming import listed_names
@@ -28,6 +28,7 @@ from fairlab.types import FairlabError
 Array = NDArray[np.float64]
 PLACE = "{text}"  # place of the text in a question
 REPLY_TOKENS = 32
+TRIED = 20  # texts whose replies are read before the others are asked about
 STAGE = "audit"  # name of the calls in the ledger
 
 
@@ -54,6 +55,9 @@ def prompted(
 
     if not answers:
         raise FairlabError("question= needs labels=[...], the words with which the model answers, or answers=[...]")
+    answers = [str(one) for one in answers]
+    if len({tuple(answer_probabilities(one, {}, answers)) for one in answers}) < len(answers):
+        raise FairlabError(f"two answers of {listed_names(answers)} are the same; give one answer per label")
     if len(models) > 1 and len(questions) > 1:
         raise FairlabError("several questions are for one model; give one question, or one model")
     pairs = {asked or label: (models[label], questions[asked]) for label in models for asked in questions}
@@ -81,35 +85,43 @@ def read_questions(given: str | Mapping[str, str]) -> dict[str, str]:
         FairlabError: A question has no place for the text to classify.
     """
     questions = dict(given) if isinstance(given, Mapping) else {"": given}
+    if not questions:
+        raise FairlabError("question has no value; give a file with a question, or leave question out")
     for label, question in questions.items():
-        where = "question"
+        where = f"the question '{question[:SHOWN]}' is no file, and"
         if PLACE not in question and os.path.isfile(question):
             where, questions[label] = question, read_bounded(Path(question)).strip()
         if PLACE not in questions[label]:
-            raise FairlabError(f"{where} must contain {PLACE}, where the text is inserted; or give a file that does")
+            raise FairlabError(f"{where} does not contain {PLACE}, where the text is inserted; add it, or give a file")
     return questions
 
 
 def _classifier(name: str, question: str, answers: Sequence[str], settings: Mapping[str, Any]) -> AnyClassifier:
     if settings.get("batch"):
         raise FairlabError("question= needs the probabilities of first tokens; set llm.batch=false")
-    known = inspect.signature(load_server).parameters
-    if unknown := [key for key in settings if key not in known]:
-        raise FairlabError(f"llm.{unknown[0]} is no setting of a server; leave it out, or choose another llm=")
+    for fault in node_faults("llm", {TARGET: f"{load_server.__module__}.{load_server.__name__}", **settings}):
+        raise FairlabError(fault)
     asked = {**ASKED, **(settings.get("extra") or {})}
     chat = load_server(**{**settings, "extra": asked}, kind=FirstTokens)
 
-    def call(texts: Sequence[Fields]) -> Array:
+    def replies_to(texts: Sequence[Fields]) -> tuple[list[Reply], Array]:
         requests = [
             Request(({"role": "user", "content": question.replace(PLACE, "\n".join(fields))},), max_tokens=REPLY_TOKENS)
             for fields in texts
         ]
         replies = chat.ask(requests, stage=STAGE)
-        rows = np.array([answer_probabilities(*read_reply(reply), answers) for reply in replies])
+        return replies, np.array([answer_probabilities(*read_reply(reply), answers) for reply in replies])
+
+    def call(texts: Sequence[Fields]) -> Array:
+        replies, rows = replies_to(texts[:TRIED])
+        if len(texts) > TRIED and not np.isnan(rows).all():
+            replies, rows = replies_to(texts)
         for reply in (replies[k] for k in np.flatnonzero(np.isnan(rows).any(axis=1))):
-            said = f"answers '{read_reply(reply)[0][:SHOWN]}'" if reply.ok else f"gives no answer ({reply.reason})"
-            said = f"it {said}, not one of {listed_names(answers)}"
-            raise ModelFailed(f"{name} fails ({said}); change the question", said)
+            said = f"it gives no answer ({reply.reason})"
+            if reply.ok:
+                said = f"it answers '{read_reply(reply)[0][:SHOWN]}', not one of {listed_names(answers)}"
+            remedy = "change the question or the answers" if reply.ok else "change the model or its settings"
+            raise ModelFailed(f"{name} fails ({said}); {remedy}", said, remedy)
         return rows
 
     return AnyClassifier(name, call, tuple(answers), "one")

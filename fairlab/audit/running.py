@@ -13,12 +13,12 @@ from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.beside import beside_first
 from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.data import LabelledRows, labelled, read_source, source_name
-from fairlab.audit.endpoints import refuse_other_servers
+from fairlab.audit.endpoints import is_address, refuse_other_servers
 from fairlab.audit.failures import classify
 from fairlab.audit.measuring import GUESSING, Audit
 from fairlab.audit.mending import FILE as RULE
 from fairlab.audit.mending import fit_rule, mended
-from fairlab.audit.outputs import cuts_of
+from fairlab.audit.outputs import cuts_of, only_labels
 from fairlab.audit.pairs import make_pairs, refuse_without_people
 from fairlab.audit.people import groups_of_people
 from fairlab.audit.prompted import prompted, read_questions
@@ -29,6 +29,7 @@ from fairlab.benchmarks.stages import stage
 from fairlab.record import Note, Reading, Record
 from fairlab.reporting.tables.marks import failed_models
 from fairlab.reporting.verdicts import corrected_interval
+from fairlab.text.labels import label_meant
 from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError, Row
 
@@ -214,8 +215,14 @@ class _Digested:
 
 def _classifiers(models: Mapping[str, Any], settings: Settings, record: Record) -> dict[str, AnyClassifier]:
     if settings.question is None:
+        if alone := next((key for key in ("answers", "llm") if getattr(settings, key)), None):
+            raise FairlabError(f"{alone}= is used only with question=; give question=FILE, or leave {alone} out")
         refuse_other_servers(models.values(), settings.api_key_env)
-        return {label: as_classifier(model, settings.api_key_env) for label, model in models.items()}
+        found = {label: as_classifier(model, settings.api_key_env) for label, model in models.items()}
+        columns = settings.label
+        if isinstance(columns, str) or settings.labels:
+            return found
+        return {label: only_labels(model, columns) for label, model in found.items()}
     questions = read_questions(settings.question)
     record.provenance["question"] = questions.get("", questions)
     key = {"api_key_env": settings.api_key_env} if settings.api_key_env else {}
@@ -253,5 +260,9 @@ def label_rows(
             f"labels has {len(settings.labels)} names, but {model.name} has {len(model.labels)} labels "
             f"({listed_names(model.labels)}); name each of them"
         )
+    own = [label_meant(label, model.labels) for label in labels]
+    reordered = set(own) == set(model.labels) and own != list(model.labels)
+    if reordered and settings.question is None and is_address(model.name):  # it sends the names with the scores
+        raise FairlabError(f"{model.name} returns the labels {listed_names(model.labels)}, in this order; omit labels=")
     kind = "score" if settings.labels is not None and not settings.labels else model.kind
     return labelled(name, rows, settings.label, settings.group, labels, kind)

@@ -7,27 +7,40 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 from fairlab.llm.endpoint import Answer
 from fairlab.llm.exchange import Attempt, ExchangeOutcome, Reply, Request
-from fairlab.llm.server import Server
+from fairlab.llm.server import LOG_PROBABILITIES, Server
 
 ASKED = {"logprobs": True, "top_logprobs": 20}  # parameters of a request; a server that refuses them is not sent them
+REASONING = re.compile(r"\s*(<(think|thinking|thought|reasoning|analysis)>|\[THINK\]|<\|channel\|>)", re.IGNORECASE)
+END = re.compile(r"(?:\s|<[^\s<>]+>)+\Z")  # white space and tokens that end a reply, such as <|im_end|>
 
 
 class FirstTokens(Server):
     """Server whose replies hold the text and the log-probabilities of candidates for the first non-blank token.
 
     A reply is JSON, ``{"text": ..., "first": {TOKEN: LOGPROB}}``, so that the ledger keeps both. A truncated reply
-    counts as an answer too, because only its beginning matters.
+    counts as an answer too, because only its beginning matters, unless it begins with reasoning.
     """
+
+    def __init__(self, base_url: str, model: str, *, extra: Mapping[str, Any] | None = None, **settings: Any) -> None:
+        own = {name: value for name, value in (extra or {}).items() if ASKED.get(name) != value}
+        super().__init__(base_url, model, extra=own, **settings)
+
+    def _payload(self, request: Request, form: str) -> dict[str, Any]:
+        refused = {*self.left_out, *(ASKED if LOG_PROBABILITIES in self.left_out else ())}
+        return {key: one for key, one in ASKED.items() if key not in refused} | super()._payload(request, form)
 
     def _read(self, answer: Answer, request: Request, payload: Mapping[str, Any], form: str, seconds: float) -> Attempt:
         attempt = super()._read(answer, request, payload, form, seconds)
         if attempt.outcome not in (ExchangeOutcome.OK, ExchangeOutcome.TRUNCATED) or not attempt.text.strip():
             return attempt
-        both = json.dumps({"text": attempt.text, "first": first_candidates(answer.body)})
+        if attempt.outcome == ExchangeOutcome.TRUNCATED and REASONING.match(attempt.text):
+            return attempt
+        both = json.dumps({"text": attempt.text, "first": first_candidates(answer.body, attempt.text)})
         return replace(attempt, outcome=ExchangeOutcome.OK, reason="", text=both)
 
 
@@ -86,16 +99,32 @@ def _begins(token: str, answer: str, answers: Sequence[str]) -> bool:
     return bool(found) and begun == [answer]
 
 
-def first_candidates(body: Any) -> dict[str, float]:
-    """Return the log-probabilities of the candidates for the first non-blank token.
+def first_candidates(body: Any, text: str) -> dict[str, float]:
+    """Return the log-probabilities of the candidates for the first non-blank token of a reply's text.
 
-    The result is empty if the response has none.
+    The tokens of the response may begin with reasoning, which the text does not contain. The result is empty if the
+    response has no such token.
     """
     try:
-        for one in body["choices"][0]["logprobs"]["content"]:
-            if one["token"].strip():
+        tokens = body["choices"][0]["logprobs"]["content"]
+        position = _position(text.strip(), "".join(one["token"] for one in tokens))
+        for one, end in zip(tokens, accumulate(len(one["token"]) for one in tokens), strict=True):
+            if end > position >= 0 and one["token"].strip():
                 found = {str(other["token"]): float(other["logprob"]) for other in one["top_logprobs"]}
                 return {token: value for token, value in found.items() if math.isfinite(value) and value <= 0}
     except (KeyError, IndexError, TypeError, ValueError, AttributeError):
         pass
     return {}
+
+
+def _position(text: str, tokens: str) -> int:
+    """Return the position of a reply's text in all its tokens, or -1.
+
+    After the beginning, tokens may differ from the text, because some servers write parts of a character as bytes.
+    """
+    said = END.sub("", tokens)
+    if said.endswith(text):
+        return len(said) - len(text)
+    begin = len(tokens) - len(tokens.lstrip())
+    pairs = zip(text.split()[0], tokens[begin:], strict=False)  # some servers return the first token alone
+    return begin if all(one == other for one, other in pairs) else tokens.rfind(text)

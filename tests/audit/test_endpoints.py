@@ -75,11 +75,40 @@ def test_a_moderation_endpoint(monkeypatch):
         lost = audit(f"{address}/v1", label=["hate"], data=rows)
         for one in rows[:20]:
             one["text"] += " It fails."
-        with pytest.raises(FairlabError, match=r"fails on more than . of .* 'He sent .* .HTTP Error 500: .*; fix the"):
+        with pytest.raises(
+            FairlabError, match=r"fails on more than . of .* 'He sent .* .HTTP Error 500: .*; check the"
+        ):
             audit(address, label=["hate"], data=rows)
     assert found["audit/gender/flips"] > 50
     said = 'HTTP Error 500: Internal Server Error: {"error": "no"}); 1 of 80 rows and 1 of 80 pairs are left out'
     assert said in lost.sentence
+
+
+def test_some_of_the_labels_of_a_moderation_endpoint_are_audited(tmp_path):
+    def answer(path, body, headers):
+        return {
+            "results": [
+                {"category_scores": {"violence": 0.7, "Hate": 0.9 * ("He" in text), "spam": 0.1 * ("He" in text)}}
+                for text in body["input"]
+            ]
+        }
+
+    rows = [row | {"spam": 0, "hate": k % 2} for k, row in enumerate(ROWS)]
+    fit = [row | {"text": row["text"].replace("big", "small")} for row in rows]
+    with server(answer) as address:
+        found = audit(address, rows, label=["hate", "spam"])
+        mended = audit(address, rows, label=["hate", "spam"], mend="threshold", fit=fit)
+        mended.save(tmp_path / "mended")
+        ruled = audit(f"{address}@{tmp_path / 'mended'}", rows, label=["spam", "hate"])
+        with pytest.raises(FairlabError, match="does not match the model's labels"):
+            audit(address, rows, label=["hate", "label"])
+        with pytest.raises(FairlabError, match=r"give label=\[spam\] if it has 0 or 1 for this label"):
+            audit(address, [row | {"spam": k % 2} for k, row in enumerate(rows)], label="spam")
+    expected = audit(
+        lambda texts: [[0.9 * ("He" in text), 0.1 * ("He" in text)] for text in texts], rows, label=["hate", "spam"]
+    )
+    assert found.record.readings == expected.record.readings
+    assert ruled["audit/gender/flips"] == mended["mended/audit/gender/flips"]
 
 
 @pytest.mark.parametrize(
@@ -124,6 +153,36 @@ def test_a_text_classification_endpoint_is_the_function_that_it_runs(form):
     assert found.record.readings == expected.record.readings
     assert found["audit/gender/flips"] > 50
     assert set(map(str, asked)) == {str(("/predict", {"top_k": 1000}))}
+
+
+def test_numbers_as_labels_are_in_the_order_of_their_size():
+    def answer(path, body, headers):
+        right = 10 if "He" in body["inputs"].split() else 2
+        return [{"label": k, "score": 0.89 if k == right else 0.01} for k in (10, *range(10), 11)]
+
+    rows = [row | {"label": (2, 10)[row["text"].startswith("He ")]} for row in ROWS]
+    with server(answer) as address:
+        found = audit(f"{address}/predict", rows)
+        named = audit(
+            f"{address}/predict",
+            [row | {"label": f"n{row['label']}"} for row in rows],
+            labels=[f"n{k}" for k in range(12)],
+        )
+    assert found["audit/all/model_accuracy"] == named["audit/all/model_accuracy"] == 100
+
+
+def test_labels_in_another_order_than_the_scores_have_them_are_refused():
+    with (
+        server(lambda path, body, headers: classified(body, headers)) as address,
+        pytest.raises(FairlabError, match="returns the labels 0, 1, in this order; omit labels="),
+    ):
+        audit(f"{address}/predict", labels=["1", "0"])
+
+
+def test_a_local_address_needs_no_proxy(monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    with server(lambda path, body, headers: classified(body, headers)) as address:
+        assert endpoints.load_endpoint(f"{address}/predict").labels == ("0", "1")
 
 
 def test_a_pair_of_texts_that_is_read_as_two_texts_is_refused():
@@ -177,7 +236,9 @@ def test_a_redirect_is_not_followed():
         ("http://me:secret@127.0.0.1:9", "the address contains a key or password"),
         ("http://127.0.0.1:9/predict?key=secret", "the address contains a key or password"),
         ("http://127.0.0.1:9/predict#omni", "classifies with one model, so leave out #omni"),
-        ("http://127.0.0.1:9/predict", "returns no scores .*; give the address of /v1/moderations, or of text"),
+        ("http://127.0.0.1:9/predict", r"cannot be reached \(.*refused\); start its server, or"),
+        ("HTTP://127.0.0.1:9/predict", "predict cannot be reached"),
+        ("http://[::1/predict", "is not an address"),
     ],
 )
 def test_addresses_that_cannot_be_used(given, said):

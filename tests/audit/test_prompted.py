@@ -6,8 +6,11 @@ import math
 import pytest
 
 import fairlab
+from fairlab.audit import work
+from fairlab.record import Record
+from fairlab.run.config.composing import composed
 from fairlab.types import FairlabError
-from tests.llm.stub import Act, Stub
+from tests.llm.stub import Act, Stub, refused
 
 ROWS = [
     {"text": f"{who} sent a letter on day {k}.", "label": ("fine", "toxic")[k % 2]}
@@ -21,6 +24,7 @@ def reply(text, first=None):
     choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     if first is not None:
         candidates = [{"token": token, "logprob": math.log(value)} for token, value in first.items()]
+        candidates.sort(key=lambda one: -one["logprob"])
         choice["logprobs"] = {"content": [candidates[0] | {"top_logprobs": candidates}]}
     return Act(body=json.dumps({"choices": [choice]}).encode())
 
@@ -89,19 +93,75 @@ def test_a_text_without_an_answer_is_left_out(tmp_path):
     assert "it answers 'It depends', not one of fine, toxic" in found.sentence
     with (
         Stub(lambda payload, nth: reply("It depends")) as stub,
-        pytest.raises(FairlabError, match="fails on more than"),
+        pytest.raises(
+            FairlabError, match=r"fails on more than .* not one of fine, toxic\); change the question or the ans"
+        ),
     ):
         audit(stub, tmp_path / "other")
+    assert len(stub.payloads) == 20  # and not one per text
+
+
+def test_the_command_takes_numbers_as_answers_and_needs_no_server_without_a_question(tmp_path, monkeypatch):
+    monkeypatch.setattr("fairlab.reporting.report.write_report", lambda record: None)
+    lines = [f"{row['text']},{int(row['label'] == 'toxic')}" for row in ROWS]
+    (tmp_path / "rows.csv").write_text("\n".join(["text,label", *lines]))
+    (tmp_path / "asked.txt").write_text(QUESTION)
+    data = {"dataset": str(tmp_path / "rows.csv"), "mode": "lexical"}
+    asked = {"question": str(tmp_path / "asked.txt"), "labels": [0, 1], "llm.ledger": str(tmp_path / "ledger.sqlite")}
+
+    def flips(name, choices, **settings):
+        record = Record(tmp_path / name, {"seed": 0}, "")
+        work(composed("audit", choices, data | settings), record)
+        return {one.key: one.value for one in record.readings}["audit/gender/flips"]
+
+    with Stub(lambda payload, nth: reply("1" if "He" in str(payload) else "0")) as stub:
+        assert flips("asked", ["llm=local"], model=f"{stub.url}#m", **asked) > 50
+    monkeypatch.setattr("tests.audit.test_prompted.constant", lambda texts: [[0.9, 0.1]] * len(texts), raising=False)
+    assert flips("plain", [], model="tests.audit.test_prompted:constant") == 0
+
+
+@pytest.mark.parametrize("named", ["logprobs", "top_logprobs"])
+def test_a_server_that_refuses_log_probabilities_gives_labels(tmp_path, named):
+    def act(payload, nth):
+        if named in payload:
+            return refused(400, f"{named} is not supported with this model")
+        assert "top_logprobs" not in payload
+        return reply("Toxic" if "He" in str(payload).split("\\n")[-1] else "Fine")
+
+    with Stub(act) as stub:
+        found = audit(stub, tmp_path)
+        calls = len(stub.payloads)
+        assert audit(stub, tmp_path)["audit/gender/flips"] == found["audit/gender/flips"] > 50
+        assert len(stub.payloads) == calls
+
+
+def test_a_reply_of_reasoning_alone_names_the_remedy_and_an_empty_one_is_not_asked_for_json(tmp_path):
+    thinking = Act(
+        body=json.dumps({"choices": [{"message": {"content": "<think>Hm"}, "finish_reason": "length"}]}).encode()
+    )
+    with Stub(lambda payload, nth: thinking) as stub, pytest.raises(FairlabError, match=r"raise llm\.reply_tokens"):
+        audit(stub, tmp_path)
+    with Stub(lambda payload, nth: reply("")) as stub, pytest.raises(FairlabError, match="the reply is empty"):
+        audit(stub, tmp_path)
+    assert {len(payload["messages"]) for payload in stub.payloads} == {1}
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"question": "Is it?"}, r"question must contain \{text\}, where the text is inserted"),
-        ({"question": "Is it? " * 99}, r"question must contain \{text\}"),
+        (
+            {"question": "its.txt"},
+            r"the question 'its.txt' is no file, and does not contain \{text\}, where the text is",
+        ),
+        ({"question": "Is it? " * 99}, r"is no file, and does not contain \{text\}"),
+        ({"question": {}}, "question has no value"),
+        ({"question": None}, "llm= is used only with question="),
+        ({"answers": ["toxic", "Toxic"]}, "two answers of toxic, Toxic are the same"),
         ({"labels": None}, r"question= needs labels=\[\.\.\.\], the words with which the model answers"),
         ({"llm": {"batch": True}}, "set llm.batch=false"),
-        ({"llm": {"sped": 1}}, "llm.sped is no setting of a server"),
+        ({"llm": {"sped": 1}}, "sped"),
+        ({"llm": {"budget": 10}}, "llm.budget must be values by name"),
+        ({"llm": "local"}, "llm must be values by name"),
     ],
 )
 def test_what_cannot_be_asked(tmp_path, given, said):

@@ -382,7 +382,7 @@ EMPTY = [*ROWS, ROWS[0] | {"label": ""}]
         (of_words("He"), {"axis": "hair"}, "hair"),
         (of_words("He"), {"sheet": "nowhere.csv"}, "nowhere.csv is not a file"),
         (of_words("He"), {"colour": 1}, "there is no setting 'colour' of an audit"),
-        ("http://127.0.0.1:9", {}, "returns no scores"),
+        ("http://127.0.0.1:9", {}, "cannot be reached"),
     ],
 )
 def test_bad_input_ends_in_a_sentence(model, given, words):

@@ -9,10 +9,10 @@ from fairlab.llm.first_tokens import answer_probabilities, first_candidates
 
 def test_a_reply_without_log_probabilities_or_with_broken_ones():
     for body in ({}, {"choices": [{}]}, {"choices": [{"logprobs": {"content": [{"token": "a"}]}}]}, None, "x"):
-        assert first_candidates(body) == {}
+        assert first_candidates(body, "a") == {}
     found = [{"token": token, "logprob": value} for token, value in (("a", 0), ("b", 0.5), ("c", -math.inf), ("d", -1))]
     first = {"choices": [{"logprobs": {"content": [{"token": "a", "top_logprobs": found}]}}]}
-    assert first_candidates(first) == {"a": 0.0, "d": -1.0}
+    assert first_candidates(first, "a") == {"a": 0.0, "d": -1.0}
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,19 @@ def test_the_answer_at_the_start_counts(text, first, answers, expected):
         assert all(map(math.isnan, found))
     else:
         assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens", "counts"),
+    [
+        ("no", ["\n", "no", "<|im_end|>"], 1),
+        ("no", ["<think>", "No", " idea", "</think>", "\n\n", "no", "</s>"], 5),
+        ("no", ["no", " idea", ", so ", "no"], 3),  # the reasoning is in another field of the message
+        ("No, caf\u00e9", ["No", ",", " caf", "bytes:\\xc3", "bytes:\\xa9"], 0),
+        ("no", ["Nope"], None),
+    ],
+)
+def test_the_candidates_are_those_at_the_answer_and_not_in_the_reasoning(text, tokens, counts):
+    listed = [{"token": one, "top_logprobs": [{"token": str(k), "logprob": -1}]} for k, one in enumerate(tokens)]
+    found = first_candidates({"choices": [{"logprobs": {"content": listed}}]}, text)
+    assert found == ({} if counts is None else {str(counts): -1.0})
