@@ -42,7 +42,7 @@ def test_the_answer_at_the_start_counts(text, first, answers, expected):
         ("no", ["\n", "no", "<|im_end|>"], 1),
         ("no", ["<think>", "No", " idea", "</think>", "\n\n", "no", "</s>"], 5),
         ("no", ["no", " idea", ", so ", "no"], 3),  # the reasoning is in another field of the message
-        ("No, caf\u00e9", ["No", ",", " caf", "bytes:\\xc3", "bytes:\\xa9"], 0),
+        ("No, na\u00efve", ["No", ",", " na", "bytes:\\xc3", "bytes:\\xaf", "ve"], 0),
         ("no", ["Nope"], None),
     ],
 )
