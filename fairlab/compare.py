@@ -47,7 +47,6 @@ def main(arguments: Sequence[str]) -> None:
 
     found = compare(*chosen.results, adjust=chosen.adjust, margin=chosen.margin)
     if chosen.output:
-        chosen.output.parent.mkdir(parents=True, exist_ok=True)
         write_whole(chosen.output, found.to_pandas().map(csv_cell).to_csv(index=False))
     print_escaped(str(found))
 

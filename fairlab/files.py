@@ -82,8 +82,8 @@ def remove_unfinished(folder: Path) -> None:
 def replaced_when_written(path: Path) -> Iterator[Path]:
     """Yield a new empty file next to ``path``, which is renamed to ``path`` at the end or removed on an error.
 
-    The file has an unpredictable name and is created exclusively, so that no link in an untrusted folder can redirect
-    the output. A link at ``path`` itself is replaced, not followed.
+    Missing folders above ``path`` are created. The file has an unpredictable name and is created exclusively, so that
+    no link in an untrusted folder can redirect the output. A link at ``path`` itself is replaced, not followed.
 
     Raises:
         FairlabError: ``path`` is a device, a pipe or a socket, or is in a system folder such as ``/dev``.
@@ -91,6 +91,7 @@ def replaced_when_written(path: Path) -> Iterator[Path]:
     _refuse_special(path)
     if not path.is_symlink() and path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "Is a directory", str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = temporary_beside(path)
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666))
     try:

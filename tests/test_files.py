@@ -47,6 +47,13 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch)
     assert [file.name for file in tmp_path.iterdir()] == ["record.json"]
 
 
+def test_missing_folders_are_made_but_nothing_replaces_a_file(tmp_path):
+    write_whole(tmp_path / "new" / "folder" / "record.json", "x")
+    assert (tmp_path / "new" / "folder" / "record.json").read_text() == "x"
+    with pytest.raises(OSError, match=r"record\.json"):
+        write_whole(tmp_path / "new" / "folder" / "record.json" / "y", "x")
+
+
 @pytest.mark.parametrize("place", ["/dev/full", "/dev/stdout", "/proc/self/new.csv", "/sys/new", "/dev/fd/1"])
 def test_nothing_of_the_system_is_replaced(place):
     with pytest.raises(FairlabError, match="in a folder reserved for the system; choose another place"):

@@ -249,7 +249,7 @@ def test_an_address_and_a_key_come_from_the_command(ensemble, requests):
     _, sources = load_with_sources(str(ensemble), None, {"moderation": own})
     (source,) = sources.sources
     assert isinstance(source, Moderation)
-    assert (source.endpoint.url, source.endpoint.api_key_env) == ("http://localhost:9/v1/moderations", None)
+    assert (source.endpoint.url, source.endpoint.api_key.variable) == ("http://localhost:9/v1/moderations", None)
     with pytest.raises(FairlabError, match=r"sources.other is not a source of .*; there are: moderation"):
         load_with_sources(str(ensemble), None, {"other": {}})
     assert not requests

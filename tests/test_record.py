@@ -168,6 +168,11 @@ def test_passwords_in_addresses(address):
     assert without_secrets("http://host:8080/a@b and user@host") == "http://host:8080/a@b and user@host"
 
 
+def test_keys_in_the_queries_of_addresses():
+    found = without_secrets("http://host/predict?top=1&api_key=sk-0123#m and https://h/?token=abc', {'key=5': 1}")
+    assert found == "http://host/predict?top=1&api_key=<key>#m and https://h/?token=<key>', {'key=5': 1}"
+
+
 KEYS = ["sk-proj-0123456789abcdef", "sk_live_51Habcdef", "AKIAIOSFODNN7EXAMPLE", "hf_abcdefghijklmnop"]
 
 

@@ -85,7 +85,6 @@ def main() -> None:
         parser.error("give the folder of a model; only holistic_bias needs none")
     if "FAIRLAB_DATA" not in os.environ:
         parser.error("set FAIRLAB_DATA to the folder that holds the published data")
-    given.records.mkdir(parents=True, exist_ok=True)
     file = given.records / f"{given.name}.json"
     record = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {"model": given.name, "kinds": {}}
     for kind in given.kinds:

@@ -32,7 +32,6 @@ def main(out: Path) -> None:
                 found.setdefault(text.casefold(), {"text": text, "source": source})
     rows = list(found.values())
     random.Random(SEED).shuffle(rows)
-    out.parent.mkdir(parents=True, exist_ok=True)
     write_whole(out, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     print(len(rows), "sentences")
 

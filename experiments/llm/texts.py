@@ -93,7 +93,6 @@ def draw() -> dict[str, list[dict[str, str]]]:
 
 def main(out: Path) -> None:
     """Write every part as a file of JSON lines."""
-    out.mkdir(parents=True, exist_ok=True)
     for name, rows in draw().items():
         write_whole(out / f"{name}.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         print(name, len(rows))

@@ -73,7 +73,6 @@ def main() -> None:
             for row, claim in both
         )
         written = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines)
-        (arguments.out / name).mkdir(exist_ok=True)
         write_whole(arguments.out / name / "train.jsonl", written)
         place = ("negations", "claims", "no_or_not")
         found = counts(some)

@@ -60,8 +60,9 @@ def audit(
         prompts: File of prompts, one per line or row, or list of rows, for an audit of the texts that a model writes.
             Of the arguments above, only ``field`` and ``axis`` are used in this case.
         settings: Settings as in ``conf/audit.yaml``: ``threshold``, ``margin``, ``sheet``, ``mend``, ``fit``, ``keep``,
-            ``mode``, ``limit``, ``seed`` and ``name``. With ``prompts``: ``temperature``, ``max_tokens``, ``system``,
-            ``scorer`` (an object that rates sentiment), ``output``, ``mode``, ``limit``, ``seed`` and ``name``.
+            ``mode``, ``limit``, ``seed``, ``name``, ``api_key_env``, ``question``, ``answers``, and ``llm`` as a
+            dictionary. With ``prompts``: ``temperature``, ``max_tokens``, ``system``, ``scorer`` (an object that rates
+            sentiment), ``output``, ``mode``, ``limit``, ``seed`` and ``name``.
 
     Raises:
         FairlabError: The data, the model or a setting is invalid.
@@ -81,19 +82,20 @@ def audit(
     _refuse_unknown(settings, {*vars(Settings()), "name"} - {"field", "label", "group", "axis", "labels"})
     name = settings.pop("name", None)
     chosen = Settings(field, label, group, axes, labels, **settings)
-    types = keys_of("audit")
-    given = {key: value for key, value in {**vars(chosen), "name": name}.items() if key != "fit"}  # it can be rows
+    types = {**keys_of("audit"), "llm": Mapping[str, Any] | None}
+    given = {key: value for key, value in {**vars(chosen), "name": name}.items() if key != "fit"}
     for fault in chain.from_iterable(faults(key, value, types[key]) for key, value in given.items()):
         raise FairlabError(fault)
     models = dict(model) if isinstance(model, Mapping) else {"": model}
     if not models:
         raise FairlabError("no model was given; give a classifier")
-    found = {name: as_audited(one) for name, one in models.items()}
+    found = {name: str(one) if isinstance(one, str | Path) else as_audited(one) for name, one in models.items()}
     kept = tempfile.TemporaryDirectory(prefix="fairlab-")
     config = {**vars(chosen), "axis": axes, "labels": labels and list(labels), "dataset": source_name(data)}
     config["name"] = name
     config["fit"] = None if chosen.fit is None else source_name(chosen.fit)
-    config["model"] = {name: one.name for name, one in found.items()} if "" not in found else found[""].name
+    names = {name: one if isinstance(one, str) else one.name for name, one in found.items()}
+    config["model"] = names.get("", names)
     record = Record(Path(kept.name), config, "fairlab.audit in Python")
     record.provenance |= environment()
     audited = audit_models(found, data, chosen, record)

@@ -123,7 +123,6 @@ class Results:
         made, wanted = write_report(self.record), Path(path)
         if made.resolve() == wanted.resolve():
             return wanted
-        wanted.parent.mkdir(parents=True, exist_ok=True)
         with no_space_is_one_sentence(wanted), replaced_when_written(wanted) as temporary:
             shutil.copyfile(made, temporary)
         return wanted

@@ -5,15 +5,8 @@ Shapes: N is the number of texts, L the number of labels.
 
 from __future__ import annotations
 
-import json
-import logging
-import math
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from dataclasses import replace
-from http.client import HTTPException, IncompleteRead
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,34 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
-from fairlab.audit.mending import with_rule
-from fairlab.audit.outputs import SHOWN, ModelFailed
+from fairlab.audit.endpoints import is_address, load_endpoint
+from fairlab.audit.mending import split_rule, with_rule
 from fairlab.checks.foreign import error_text
-from fairlab.llm.endpoint import retry_after
-from fairlab.llm.exchange import LONGEST_WAIT
 from fairlab.text.labels import as_written
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
 PICKLES = (".joblib", ".pkl", ".pickle")
 SKOPS = ".skops"
-A_REQUEST = 32  # texts per request to a served classifier
 AT_ONCE = 256  # texts that an exported ensemble scores at once
-TIMEOUT = 60.0  # seconds
-BUSY = (429, 502, 503)  # statuses of a server that may answer later
-WAITS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # seconds before each further request to a busy server
-log = logging.getLogger(__name__)
 
 
-def as_classifier(model: Any) -> AnyClassifier:
+def as_classifier(model: Any, api_key_env: str | None = None) -> AnyClassifier:
     """Convert any model that classifies or scores texts to a function with labels.
 
     Args:
-        model: Folder or hub name of a transformers classifier, folder of a run or of an exported ensemble, address of a
-            served ensemble (``http://...``), ``MODULE:NAME`` of an object in a Python module, or any of these followed
-            by ``@`` and a ``mended.json`` or its folder; or an object: a scikit-learn pipeline, or a function from a
-            list of texts to probabilities. A function receives a text with several fields as a tuple; a pipeline
-            receives the fields joined by a space.
+        model: Folder or hub name of a transformers classifier, folder of a run or of an exported ensemble, address of
+            an endpoint (:mod:`fairlab.audit.endpoints`), ``MODULE:NAME`` of an object in a Python module, or any of
+            these followed by ``@`` and a ``mended.json`` or its folder; or an object: a scikit-learn pipeline, or a
+            function from a list of texts to probabilities. A function receives a text with several fields as a tuple; a
+            pipeline receives the fields joined by a space.
+        api_key_env: Name of the environment variable with the key of an endpoint; None sends no key.
 
     Raises:
         FairlabError: The model is of another kind, or cannot be loaded.
@@ -57,7 +44,7 @@ def as_classifier(model: Any) -> AnyClassifier:
     if isinstance(model, AnyClassifier):
         return model
     if isinstance(model, str | Path):
-        return _named(str(model))
+        return _named(str(model), api_key_env)
     if hasattr(model, "predict_proba") or hasattr(model, "predict"):
         return _pipeline(model)
     if hasattr(model, "is_cut"):  # a Backbone, whose class takes seconds to import
@@ -71,12 +58,10 @@ def as_classifier(model: Any) -> AnyClassifier:
     )
 
 
-def _named(name: str) -> AnyClassifier:
+def _named(name: str, api_key_env: str | None) -> AnyClassifier:
     from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION
     from fairlab.run.exported_ensemble import model_folder
 
-    if name.startswith(("http://", "https://")):
-        return _served(name)
     if name.endswith(PICKLES):
         raise FairlabError(
             f"{name} is a pickle, which runs code when it is read, so fairlab does not open it; write a file "
@@ -87,11 +72,11 @@ def _named(name: str) -> AnyClassifier:
             f"{name} contains scikit-learn objects, and only you can decide which to trust; load it with skops in a "
             "Python module of your own and give model=MODULE:NAME"
         )
-    base, at, rule = name.rpartition("@")
-    if at and (rule.endswith(".json") or Path(rule).exists()) and not Path(name).exists():
-        if not base:
-            raise FairlabError(f"model={name} names no model; write the model's name before '@'")
-        return with_rule(as_classifier(base), Path(rule))
+    base, rule = split_rule(name)
+    if rule is not None:
+        return with_rule(as_classifier(base, api_key_env), rule)
+    if is_address(name):
+        return load_endpoint(name, api_key_env)
     if Path(name).is_dir() and (model_folder(Path(name)) / DESCRIPTION).is_file():
         return _ensemble(name)
     module, colon, attribute = name.partition(":")
@@ -196,73 +181,3 @@ def _ensemble(folder: str) -> AnyClassifier:
 
     thresholds = tuple(columns.ensemble.thresholds.items())
     return AnyClassifier(folder, call, harms, "several", thresholds, at_once=AT_ONCE)
-
-
-def _served(address: str) -> AnyClassifier:
-    """Wrap a server with the interface of ``fairlab serve``, whose labels are the categories in its responses."""
-    place = address if "/v1/" in address else address.rstrip("/") + "/v1/moderations"
-    names = tuple(_request_scores(place, ["a text"])[0])
-
-    def call(texts: Sequence[Fields]) -> Array:
-        scores = _request_scores(place, [" ".join(fields) for fields in texts])
-        if absent := next((name for name in names for one in scores if name not in one), None):
-            said = f"it returns no score for '{absent}', unlike for the first text"
-            raise ModelFailed(f"{place} fails ({said}); check the server", said)
-        return np.array([[one[name] for name in names] for one in scores])
-
-    return AnyClassifier(address, call, names, "several", at_once=A_REQUEST)
-
-
-def _request_scores(place: str, texts: list[str]) -> list[dict[str, float]]:
-    """Send texts in one request, and return the scores of each text by category.
-
-    Raises:
-        ModelFailed: The server refuses the texts, or responds in another format.
-        FairlabError: The server cannot be reached, stays busy, or returns another number of results.
-    """
-    try:
-        scores = [_scores_in(one["category_scores"]) for one in _answer(place, texts)["results"]]
-    except (OSError, HTTPException, ValueError, KeyError, TypeError) as error:
-        said = f"no {error_text(error)}" if isinstance(error, KeyError) else error_text(error)
-        message = f"{place} returns no scores ({said}); give the address that fairlab serve prints"
-        if isinstance(error, urllib.error.HTTPError) and error.code in BUSY:
-            raise FairlabError(f"{place} stays busy ({said}); run this again later") from error
-        if isinstance(error, OSError | HTTPException) and not isinstance(error, urllib.error.HTTPError):
-            raise FairlabError(message) from error
-        raise ModelFailed(message, said) from error
-    if len(scores) != len(texts):
-        raise FairlabError(f"{place} returned {len(scores)} results for {len(texts)} texts; check the server")
-    return scores
-
-
-def _scores_in(value: Any) -> dict[str, float]:
-    """Return the scores that a server gives for one text, with NaN for null."""
-    if not isinstance(value, dict) or not value:
-        raise ValueError(f"category_scores must hold a number per category, not {json.dumps(value)[:SHOWN]}")
-    return {name: math.nan if score is None else float(score) for name, score in value.items()}
-
-
-def _answer(place: str, texts: list[str]) -> Any:
-    """Return the JSON value with which a server answers a request. The request is repeated while the server is busy."""
-    request = urllib.request.Request(place, json.dumps({"input": texts}).encode(), {"Content-Type": "application/json"})
-    waits = iter(WAITS)
-    while True:
-        try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT) as reply:
-                return json.load(reply)
-        except (OSError, HTTPException) as error:
-            wait = next(waits, None)
-            named = error.headers.get("Retry-After") if isinstance(error, urllib.error.HTTPError) else None
-            asked = retry_after(named) or 0.0
-            if wait is None or asked > LONGEST_WAIT or not _may_pass(error):
-                raise
-            wait = max(wait, asked)
-            log.info("%s is busy (%s); the request is repeated in %.0f s", place, error_text(error), wait)
-            time.sleep(wait)
-
-
-def _may_pass(error: Exception) -> bool:
-    """Return whether the same request may succeed later: the server was busy, or the connection was cut."""
-    if isinstance(error, urllib.error.HTTPError):
-        return error.code in BUSY
-    return isinstance(getattr(error, "reason", error), ConnectionResetError | IncompleteRead)

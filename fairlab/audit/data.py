@@ -233,10 +233,12 @@ def _of_one_column(
         )
     places = {value: _place(value, names) for value in counts}
     if unknown := sorted(value for value, place in places.items() if place is None):
+        remedy = "labels=[...], the data's names in the order of the model's outputs"
+        if kind == "several" and column in names:
+            remedy = f"label=[{column}] if it has 0 or 1 for this label"
         raise FairlabError(
             f"'{column}' of {name} has the label '{listed_names(unknown[:1])}', but the model has "
-            f"{listed_names(names)}; give "
-            "labels=[...], the data's names in the order of the model's outputs"
+            f"{listed_names(names)}; give {remedy}"
         )
     kinds: Kind = "several" if kind == "several" else "one"
     truth = np.array([places[value] for value in written], dtype=np.float64)

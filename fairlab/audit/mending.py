@@ -19,7 +19,7 @@ from fairlab.audit.any_classifier import AnyClassifier, Fields
 from fairlab.audit.data import LabelledRows, only_rows
 from fairlab.audit.group_rates import members_of
 from fairlab.audit.odds import OTHER, Chances, chance_of, fit_chances
-from fairlab.audit.outputs import answered, cuts_of, outputs_of
+from fairlab.audit.outputs import answered, cuts_of, only_labels, outputs_of
 from fairlab.audit.people import attributes_of, people_column
 from fairlab.audit.thresholds import chosen_cuts
 from fairlab.checks.foreign import read_object, require_form
@@ -94,6 +94,20 @@ def read_rule(path: Path) -> Rule:
     return rule
 
 
+def split_rule(name: str) -> tuple[str, Path | None]:
+    """Return the name of a model without ``@`` and the rule after it, and the path of the rule or None.
+
+    Raises:
+        FairlabError: There is no name before the rule.
+    """
+    base, at, rule = name.rpartition("@")
+    if not at or not (rule.endswith(".json") or Path(rule).exists()) or Path(name).exists():
+        return name, None
+    if not base:
+        raise FairlabError(f"model={name} names no model; write the model's name before '@'")
+    return base, Path(rule)
+
+
 def with_rule(model: AnyClassifier, path: Path) -> AnyClassifier:
     """Return a classifier whose decisions follow the rule in a file, or in the file ``mended.json`` of a folder.
 
@@ -103,6 +117,7 @@ def with_rule(model: AnyClassifier, path: Path) -> AnyClassifier:
     path = path / FILE if path.is_dir() else path
     rule = read_rule(path)
     _refuse_second_rule(model)
+    model = only_labels(model, rule.labels)
     reordered = set(model.labels) == set(rule.labels) and list(model.labels) != rule.labels
     if model.kind not in (None, rule.kind) or reordered or len(model.labels) not in (0, len(rule.labels)):
         raise FairlabError(

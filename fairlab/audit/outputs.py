@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +35,12 @@ class ModelFailed(FairlabError):
 
     Attributes:
         reason: Reason for the failure, without the name of the model and the remedy.
+        remedy: Remedy of the failure.
     """
 
-    def __init__(self, message: str, reason: str) -> None:
+    def __init__(self, message: str, reason: str, remedy: str = "fix the model") -> None:
         super().__init__(message)
-        self.reason = reason
+        self.reason, self.remedy = reason, remedy
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,24 @@ class Outputs:
     failed: NDArray[np.bool_]
     texts: int
     failures: dict[str, str]
+
+
+def only_labels(model: AnyClassifier, names: Sequence[str]) -> AnyClassifier:
+    """Return a classifier with only those of its several labels that have these names, in any case.
+
+    The classifier is returned unchanged if it lacks one of the names.
+    """
+    wanted = {name.casefold() for name in names}
+    places = [place for place, label in enumerate(model.labels) if label.casefold() in wanted]
+    if model.kind != "several" or len(places) != len(wanted):
+        return model
+
+    def call(texts: Sequence[Fields]) -> Array:
+        return as_numbers(model.name, model.call(texts), model.labels)[:, places]
+
+    labels = tuple(model.labels[place] for place in places)
+    thresholds = tuple((label, cut) for label, cut in model.thresholds if label.casefold() in wanted)
+    return replace(model, call=call, labels=labels, thresholds=thresholds)
 
 
 def outputs_of(model: AnyClassifier, texts: Sequence[Fields], kind: Kind, labels: Sequence[str]) -> Array:
@@ -112,7 +131,7 @@ class _Asking:
             found = _shaped(self.model, _called(self.model, texts, self.labels), len(texts), self.labels, self.kind)
         except ModelFailed as error:
             if len(texts) == 1:
-                self._fail(texts[0], error.reason)
+                self._fail(texts[0], error.reason, error.remedy)
                 return np.full((1, 1 if self.kind == "score" else len(self.labels)), np.nan)
             size = min(AT_ONCE, (len(texts) + 1) // 2)
             return np.concatenate([self.outputs(texts[k : k + size]) for k in range(0, len(texts), size)])
@@ -123,15 +142,15 @@ class _Asking:
         _refuse_other_outputs(self.model, found[~bad], self.kind)
         return found
 
-    def _fail(self, fields: Fields, reason: str) -> None:
+    def _fail(self, fields: Fields, reason: str, remedy: str = "fix the model") -> None:
         self.failures[" | ".join(fields)] = reason
         if len(self.failures) <= self.most * self.count:
             return
         text, reason = next(iter(self.failures.items()))
-        what, remedy = f"the text '{text[:SHOWN]}' ({reason})", "the text"
+        what, removed = f"the text '{text[:SHOWN]}' ({reason})", "the text"
         if allowed := int(self.most * self.count):
-            what, remedy = f"more than {allowed} of {self.count} texts, first on {what}", "these texts"
-        raise ModelFailed(f"{self.model.name} fails on {what}; fix the model, or remove {remedy}", reason)
+            what, removed = f"more than {allowed} of {self.count} texts, first on {what}", "these texts"
+        raise ModelFailed(f"{self.model.name} fails on {what}; {remedy}, or remove {removed}", reason)
 
 
 def predicted(outputs: Array, kind: Kind, cuts: Array) -> Array:

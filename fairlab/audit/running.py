@@ -13,13 +13,15 @@ from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.beside import beside_first
 from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.data import LabelledRows, labelled, read_source, source_name
+from fairlab.audit.endpoints import is_address, refuse_other_servers
 from fairlab.audit.failures import classify
 from fairlab.audit.measuring import GUESSING, Audit
 from fairlab.audit.mending import FILE as RULE
 from fairlab.audit.mending import fit_rule, mended
-from fairlab.audit.outputs import cuts_of
+from fairlab.audit.outputs import cuts_of, only_labels
 from fairlab.audit.pairs import make_pairs, refuse_without_people
 from fairlab.audit.people import groups_of_people
+from fairlab.audit.prompted import prompted, read_questions
 from fairlab.audit.sheet import FILE, drawn_for_sheet, read_rewrites, write_rewrites
 from fairlab.benchmarks.readings import evenly
 from fairlab.benchmarks.runner import measure_models
@@ -27,6 +29,7 @@ from fairlab.benchmarks.stages import stage
 from fairlab.record import Note, Reading, Record
 from fairlab.reporting.tables.marks import failed_models
 from fairlab.reporting.verdicts import corrected_interval
+from fairlab.text.labels import label_meant
 from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError, Row
 
@@ -54,6 +57,11 @@ class Settings:
             also audited.
         fit: Labelled rows for fitting this method, which must be different from the audited rows.
         keep: Largest loss of accuracy, in points, that counts as keeping the accuracy of the first model.
+        api_key_env: Name of the environment variable with the key for the endpoint of the models, or None.
+        question: Question with which a chat model classifies a text, or a file that contains it, with ``{text}`` in
+            place of the text; several questions by label; or None for a classifier.
+        answers: Answers of the chat model, in the order of ``labels``; None if the labels are its answers.
+        llm: Settings of the chat model's server, or None.
     """
 
     field: str | Sequence[str] = "text"
@@ -70,6 +78,10 @@ class Settings:
     mend: Literal["threshold", "odds"] | None = None
     fit: Any = None
     keep: float = 2.0
+    api_key_env: str | None = None
+    question: str | Mapping[str, str] | None = None
+    answers: Sequence[str] | None = None
+    llm: Mapping[str, Any] | None = None
 
 
 def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: Record) -> dict[str, AnyClassifier]:
@@ -90,7 +102,7 @@ def audit_models(models: dict[str, Any], data: Any, settings: Settings, record: 
     """
     if settings.fit is not None and settings.mend is None:
         raise FairlabError("fit= is used only by mend=; give mend=threshold or mend=odds, or leave fit out")
-    found = {label: as_classifier(model) for label, model in models.items()}
+    found = _classifiers(models, settings, record)
     rows = read_labelled(data, settings, next(iter(found.values())))
     for model in found.values():
         if model.kind not in (None, rows.kind):
@@ -201,6 +213,22 @@ class _Digested:
         return f"{self.model.name} {id(self)}"
 
 
+def _classifiers(models: Mapping[str, Any], settings: Settings, record: Record) -> dict[str, AnyClassifier]:
+    if settings.question is None:
+        if alone := next((key for key in ("answers", "llm") if getattr(settings, key)), None):
+            raise FairlabError(f"{alone}= is used only with question=; give question=FILE, or leave {alone} out")
+        refuse_other_servers(models.values(), settings.api_key_env)
+        found = {label: as_classifier(model, settings.api_key_env) for label, model in models.items()}
+        columns = settings.label
+        if isinstance(columns, str) or settings.labels:
+            return found
+        return {label: only_labels(model, columns) for label, model in found.items()}
+    questions = read_questions(settings.question)
+    record.provenance["question"] = questions.get("", questions)
+    key = {"api_key_env": settings.api_key_env} if settings.api_key_env else {}
+    return prompted(models, questions, settings.answers or settings.labels, {**(settings.llm or {}), **key})
+
+
 def read_labelled(data: Any, settings: Settings, model: AnyClassifier, names: Sequence[str] = ()) -> LabelledRows:
     """Read labelled rows, with the columns given in the settings of an audit.
 
@@ -232,5 +260,9 @@ def label_rows(
             f"labels has {len(settings.labels)} names, but {model.name} has {len(model.labels)} labels "
             f"({listed_names(model.labels)}); name each of them"
         )
+    own = [label_meant(label, model.labels) for label in labels]
+    reordered = set(own) == set(model.labels) and own != list(model.labels)
+    if reordered and settings.question is None and is_address(model.name):  # it sends the names with the scores
+        raise FairlabError(f"{model.name} returns the labels {listed_names(model.labels)}, in this order; omit labels=")
     kind = "score" if settings.labels is not None and not settings.labels else model.kind
     return labelled(name, rows, settings.label, settings.group, labels, kind)

@@ -292,7 +292,6 @@ def _keep(
             if isinstance(outcome, Exception):
                 raise outcome
             file = items_file(record.folder, phase, name)
-            file.parent.mkdir(parents=True, exist_ok=True)
             add(outcome, phase, record, change)
             save_arrays(outcome.draws, draws_file(record.folder, phase, name))
             save_arrays(outcome.items, file)

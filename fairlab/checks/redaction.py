@@ -16,8 +16,9 @@ SECRET_NAME = re.compile(
 )
 SHORTEST, LONG = 6, 12  # minimum length of a secret, and minimum length for redaction inside words
 VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
-# Password in a URL, and setting that should contain the name of an environment variable.
+# Password in a URL, key in its query, and setting that should contain the name of an environment variable.
 IN_ADDRESS = re.compile(r"(://[^\s/:@'\"<>]*:)[^\s/'\"<>]+@")
+IN_QUERY = re.compile(r"([?&;][\w.-]*(?:key|token|secret|passw|signature)[\w.-]*=)[^\s&#'\"<>\\]+", re.IGNORECASE)
 MISPLACED = re.compile(r"((?<!\w)\w*_env\\?['\"]?\s*[=:]\s*\\?['\"]?)([^\s'\",}\]\\<$]+)")
 HUB_TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{20,}")  # redacted anywhere
 NOTHING = ("null", "None", "~")
@@ -60,7 +61,7 @@ def without_secrets(text: str) -> str:
 def _redact_text(text: str, secrets: dict[str, str]) -> str:
     pattern, spelled = _secret_pattern(tuple(secrets.items()))
     text = pattern.sub(lambda found: spelled[found[0]], text) if spelled else text
-    text = HUB_TOKEN.sub("<token>", IN_ADDRESS.sub(r"\1<password>@", text))
+    text = HUB_TOKEN.sub("<token>", IN_ADDRESS.sub(r"\1<password>@", IN_QUERY.sub(r"\1<key>", text)))
     return MISPLACED.sub(_redact_misplaced, text)
 
 

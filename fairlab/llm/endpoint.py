@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import math
-import os
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -14,8 +13,8 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, ClassVar, Self
 
-from fairlab.checks.redaction import is_variable_name
 from fairlab.llm.exchange import LONGEST_WAIT, Attempt, ExchangeOutcome, Request
+from fairlab.llm.keys import ApiKey
 from fairlab.types import FairlabError, need_extra
 
 REASON_LENGTH = 200
@@ -118,7 +117,7 @@ class Endpoint:
         self.url = checked_url(base_url, self.whose) + self.path
         self.name = model
         self.workers = concurrency
-        self.api_key_env = api_key_env
+        self.api_key = ApiKey(api_key_env, self.url, f"{self.whose}api_key_env")
         self.extra = dict(extra or {})
         if reserved := [name for name in RESERVED if name in self.extra]:
             raise FairlabError(f"llm.extra cannot set '{reserved[0]}'; leave it out")
@@ -135,7 +134,7 @@ class Endpoint:
         self.client = httpx2.AsyncClient(
             timeout=self.timeout,
             limits=limits,
-            headers=plain | self._headers(),
+            headers=plain | self.api_key.headers(),
             trust_env=httpx2.URL(self.url).host not in LOOPBACK,  # an environment proxy cannot reach a loopback address
         )
         return self
@@ -143,34 +142,6 @@ class Endpoint:
     async def __aexit__(self, *_: object) -> None:
         await self.client.aclose()
         del self.client
-
-    def key(self) -> str:
-        """Return the API key, or an empty string if none is sent.
-
-        Raises:
-            FairlabError: The environment variable for the key is not set, or its configured name is invalid.
-        """
-        if self.api_key_env is None:
-            return ""
-        if not (key := os.environ.get(self.api_key_env, "").strip()):
-            if not is_variable_name(self.api_key_env):
-                raise FairlabError(
-                    f"{self.whose}api_key_env is not the name of a variable, perhaps it is the key itself; "
-                    "export the key, and give the variable's name"
-                )
-            raise FairlabError(
-                f"the key for {self.url} is read from the environment variable {self.api_key_env}, which is not set; "
-                f"export it, or give the name of another one as {self.whose}api_key_env"
-            )
-        return key
-
-    def _headers(self) -> dict[str, str]:
-        key = self.key()
-        if not key.isascii() or not key.isprintable():
-            raise FairlabError(
-                f"the key in {self.api_key_env} has characters that are invalid in an HTTP header; set it again"
-            )
-        return {"Authorization": f"Bearer {key}"} if key else {}
 
     async def send(self, requests: Sequence[Request]) -> list[Attempt]:
         """Send each request by itself, and return their attempts.
@@ -236,7 +207,7 @@ class Endpoint:
         url = self.url.removesuffix(self.path) + "/models"
         trust_env = httpx2.URL(url).host not in LOOPBACK
         try:
-            found = httpx2.get(url, headers=self._headers(), timeout=self.timeout, trust_env=trust_env)
+            found = httpx2.get(url, headers=self.api_key.headers(), timeout=self.timeout, trust_env=trust_env)
         except httpx2.RequestError as error:
             said = self.clean(str(error) or type(error).__name__)
             raise FairlabError(
@@ -279,11 +250,7 @@ class Endpoint:
         """
         status, said = answer.status, self.said(answer)
         if status in (401, 403):
-            raise FairlabError(
-                f"{self.url} refuses the key in {self.api_key_env} ({status}): {said}; check {self.whose}api_key_env"
-                if self.api_key_env
-                else f"{self.url} requires a key ({status}); set {self.whose}api_key_env to its variable's name"
-            )
+            raise self.api_key.refused(status, said)
         if status in (402, 404) or "insufficient_quota" in answer.text:
             raise FairlabError(
                 f"{self.url} returned {status} for the model {self.name}: {said}; check {self.whose}model, "
@@ -307,14 +274,9 @@ class Endpoint:
         """Return the error message in a response, on one line."""
         return self.clean(_error_text(answer.body) or answer.text)
 
-    def blank(self, text: str) -> str:
-        """Remove the API key from a text."""
-        key = os.environ.get(self.api_key_env, "").strip() if self.api_key_env else ""
-        return text.replace(key, f"<{self.api_key_env}>") if key else text
-
     def clean(self, text: str) -> str:
         """Shorten a text to one line of limited length, without the API key."""
-        return " ".join(self.blank(text).split())[:REASON_LENGTH]
+        return " ".join(self.api_key.blank(text).split())[:REASON_LENGTH]
 
 
 def checked_url(base_url: str, whose: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -32,6 +32,7 @@ def load_server(
     probe_above: Natural | None = None,
     batch: bool = False,
     total_timeout: Positive = 300.0,
+    kind: Callable[..., Any] | None = None,
 ) -> LLM:
     """Create a client of an OpenAI-compatible server.
 
@@ -52,6 +53,7 @@ def load_server(
         probe_above: Number of calls above which the first call is made alone, or None to make no such call.
         batch: Whether requests are sent as batch jobs, which cost half as much and are answered within a day.
         total_timeout: Maximum duration of a call, in seconds.
+        kind: Class of the server, or None for one that returns the text of a reply.
 
     Raises:
         FairlabError: A value is invalid.
@@ -60,8 +62,7 @@ def load_server(
     from fairlab.llm.server import Server
 
     opened = Ledger(ledger)
-    kind = partial(BatchServer, ledger=opened) if batch else Server
-    server = kind(
+    server = (kind or (partial(BatchServer, ledger=opened) if batch else Server))(
         base_url,
         model,
         api_key_env=api_key_env,

@@ -85,7 +85,8 @@ class PendingCall:
             self.repairs -= 1
             self.request = replace(self.request, max_tokens=2 * self.request.max_tokens)
             return 0.0
-        if self.repairs and last.outcome in (ExchangeOutcome.MALFORMED, ExchangeOutcome.WRONG_SCHEMA):
+        malformed = last.outcome in (ExchangeOutcome.MALFORMED, ExchangeOutcome.WRONG_SCHEMA)
+        if self.repairs and malformed and self.asked.schema is not None:
             self.repairs -= 1
             # At temperature 0 the same prompt would give the same answer, so the model is shown its mistake.
             mistake = f"That is not the JSON asked for ({last.reason}). Reply with the corrected JSON object alone."

@@ -120,7 +120,7 @@ class Server(Endpoint):
                 reason += " except for reasoning; raise llm.reply_tokens, or turn off reasoning with llm.extra"
         return Attempt(
             outcome,
-            text=self.blank(text),
+            text=self.api_key.blank(text),
             reason=reason,
             prompt_tokens=prompt_tokens,
             completion_tokens=completion_tokens,

@@ -147,7 +147,6 @@ def prepared_groups(path: str, folder: Path) -> str:
 
 
 def _write(groups: Sequence[Group], file: Path) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
     rows = [{**one.extra, "id": one.id, "axis": one.axis, "versions": one.versions} for one in groups]
     write_whole(file, "".join(json.dumps(row, default=str) + "\n" for row in rows))
 

@@ -69,5 +69,4 @@ def _write_rows(rows: LabelledRows, file: Path) -> None:
         json.dumps({**dict(zip(NAMES, fields, strict=False)), LABEL: rows.named_truth(k)}, ensure_ascii=False)
         for k, fields in enumerate(rows.fields)
     ]
-    file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, "".join(f"{line}\n" for line in lines))

@@ -28,6 +28,5 @@ def command(arguments: Sequence[str]) -> None:
         files = read_scores(given.earlier), read_scores(given.later)
         found = drifts(*files)
         if given.output:
-            given.output.parent.mkdir(parents=True, exist_ok=True)
             write_whole(given.output, drift_json(*files, found))
         print_escaped(drift_table(*files, found))

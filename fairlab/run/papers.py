@@ -89,6 +89,5 @@ def _print_or_write(text: str, output: Path | None) -> None:
     if output is None:
         print_escaped(text.rstrip("\n"))
         return
-    output.parent.mkdir(parents=True, exist_ok=True)
     write_whole(output, text.rstrip("\n") + "\n")
     print_escaped(f"written: {output}")

@@ -35,7 +35,7 @@ def test_all_choices_are_tested_here():
 def test_servers(name, tmp_path):
     config = chosen(name, f"llm.ledger={tmp_path}/l.sqlite", "llm.model=x", "llm.budget.calls=3")
     llm = build(config)
-    assert (llm.model.url, llm.model.api_key_env) == SERVERS[name]
+    assert (llm.model.url, llm.model.api_key.variable) == SERVERS[name]
     assert (llm.name, llm.budget.calls, llm.price) == ("x", 3, None)
     assert (tmp_path / "l.sqlite").is_file()
 

@@ -43,7 +43,6 @@ def export_results(record: Record, form: str, folder: Path) -> list[Path]:
     with no_space_is_one_sentence(folder):
         for model, name, text in made:
             path = (folder / model.label if len(models) > 1 else folder) / name
-            path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, text)
             written.append(path)
     return written

@@ -68,7 +68,6 @@ def write_long_form(records: Sequence[Record], path: Path) -> None:
     if path.suffix not in (".csv", ".parquet"):
         raise FairlabError(f"{path} has no known file ending; give a name that ends in .csv or .parquet")
     table = long_form(records)
-    path.parent.mkdir(parents=True, exist_ok=True)
     with no_space_is_one_sentence(path), replaced_when_written(path) as temporary:
         if path.suffix == ".csv":
             table.map(csv_cell).rename(columns=csv_cell).to_csv(temporary, index=False)

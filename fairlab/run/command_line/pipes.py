@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import select
 import sys
@@ -15,12 +16,15 @@ UNREAD = 141  # exit status that a shell reports for a program ended by SIGPIPE
 def quiet_when_unread() -> Iterator[None]:
     """End a command silently when the reader of its output has closed the pipe, as shell programs do.
 
-    Any other broken pipe, for example to a server, remains an error.
+    Any other broken pipe, for example to a server, remains an error. Log lines that cannot be written are dropped,
+    because Python would print a traceback for each.
     """
     try:
+        before, logging.raiseExceptions = logging.raiseExceptions, False
         try:
             yield
         finally:
+            logging.raiseExceptions = before
             sys.stdout.flush()  # short output is buffered until here
     except BrokenPipeError:
         if not nobody_reads():

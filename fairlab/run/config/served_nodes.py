@@ -30,15 +30,32 @@ def served_node(model: str, llm: DictConfig | Mapping[str, Any] | None = None) -
             of ``llm`` with a model's name, such as ``openai/NAME``. An existing folder is not a served model.
         llm: Configuration of the server, such as its key, budget and ledger, or None for the settings of the choice.
     """
+    if (values := server_settings(model, llm)) is None:
+        return None
+    taken = inspect.signature(resolve_name(LOAD_REMOTE)).parameters
+    settings = {key: value for key, value in values.items() if key in taken}
+    return as_config({**settings, TARGET: LOAD_REMOTE})
+
+
+def server_settings(model: str, llm: DictConfig | Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+    """Return the settings of a served model's server, or None if ``model`` does not name one.
+
+    They are those of ``llm`` with the address and, if it is known, the model's name. The arguments are those of
+    :func:`served_node`.
+    """
     chosen = plain(llm) if llm else {}
     if ADDRESS.match(model):
         base_url, _, name = model.partition("#")
-        return _node(chosen or _choice(OF_AN_ADDRESS), base_url, name)
-    choice, _, name = model.partition("/")
-    if not name or choice not in cli.choices("llm") or Path(model).exists():
+        values = {**(chosen or _choice(OF_AN_ADDRESS)), "base_url": base_url}
+    else:
+        choice, _, name = model.partition("/")
+        if not name or choice not in cli.choices("llm") or Path(model).exists():
+            return None
+        values = chosen or _choice(choice)
+    if "base_url" not in values:
         return None
-    values = chosen or _choice(choice)
-    return _node(values, values["base_url"], name) if "base_url" in values else None
+    named = {"model": name} if name else {}  # without a name, the only one that the server lists
+    return {key: value for key, value in values.items() if key not in ("model", TARGET)} | named
 
 
 def names_server(model: object) -> bool:
@@ -53,13 +70,6 @@ def names_server(model: object) -> bool:
 
 def _choice(name: str) -> dict[str, Any]:
     return plain(hydra.compose(overrides=[f"+llm={name}", "llm.model=_"]).llm)
-
-
-def _node(values: Mapping[str, Any], base_url: str, name: str) -> DictConfig:
-    taken = inspect.signature(resolve_name(LOAD_REMOTE)).parameters
-    settings = {key: value for key, value in values.items() if key in taken and key != "model"}
-    named_model = {"model": name} if name else {}  # without a name, the only one that the server lists
-    return as_config({**settings, TARGET: LOAD_REMOTE, "base_url": base_url, **named_model})
 
 
 def is_served(node: Mapping[str, Any] | DictConfig) -> bool:

@@ -35,6 +35,18 @@ with quiet_when_unread():
     assert unread(code) == (UNREAD, "")
 
 
+def test_log_lines_that_nobody_reads_are_dropped():
+    code = """
+import logging, sys
+from fairlab.run.command_line.pipes import quiet_when_unread
+logging.basicConfig(stream=sys.stdout, level="INFO")
+with quiet_when_unread():
+    logging.info("busy")
+    print("read")
+"""
+    assert unread(code) == (UNREAD, "")
+
+
 def test_so_does_the_console():
     code = "import sys; sys.argv = ['fairlab', 'version']; from fairlab.run.command_line.console import main; main()"
     assert unread(code) == (UNREAD, "")

@@ -11,19 +11,16 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.data.safety_texts import TAXONOMY
 from fairlab.llm.client import LLM
-from fairlab.llm.endpoint import Answer
-from fairlab.llm.exchange import Attempt, ExchangeOutcome, Reply, Request
+from fairlab.llm.exchange import Reply, Request
+from fairlab.llm.first_tokens import ASKED, FirstTokens, answer_probabilities, read_reply
 from fairlab.llm.ledger import Ledger
-from fairlab.llm.server import Server
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.types import FairlabError
 
@@ -34,7 +31,6 @@ HAZARDS = 14  # categories of Llama Guard 3 and 4, S1 to S14
 CONCURRENCY = 4
 REPLY_TOKENS = 24
 SHOWN = 60  # maximum number of a reply's characters in an error message
-ASKED = {"logprobs": True, "top_logprobs": 20}
 PROMPT = """\
 A text is judged by one policy. The policy: {definition}
 
@@ -71,21 +67,10 @@ Does the reply decline to do what was asked, or argue against it instead of doin
 word alone."""
 
 
-class FirstTokens(Server):
-    """Server whose replies hold the text and the log-probabilities of candidates for the first non-blank token.
-
-    A reply is JSON, ``{"text": ..., "first": {TOKEN: LOGPROB}}``, so that the ledger keeps both. A truncated reply
-    counts as an answer too, because only its beginning matters.
-    """
+class JudgeServer(FirstTokens):
+    """Server of a judge, whose settings are those of a source."""
 
     whose = "the source's "
-
-    def _read(self, answer: Answer, request: Request, payload: Mapping[str, Any], form: str, seconds: float) -> Attempt:
-        attempt = super()._read(answer, request, payload, form, seconds)
-        if attempt.outcome not in (ExchangeOutcome.OK, ExchangeOutcome.TRUNCATED) or not attempt.text.strip():
-            return attempt
-        both = json.dumps({"text": attempt.text, "first": first_candidates(answer.body)})
-        return replace(attempt, outcome=ExchangeOutcome.OK, reason="", text=both)
 
 
 class Judge(Source):
@@ -138,7 +123,7 @@ class Judge(Source):
         self.template, self.harms, self.name = template, tuple(harms), name
         guard = ("unsafe", *(f"s{k}" for k in range(1, HAZARDS + 1)))
         self.outputs = {LLAMA_GUARD: guard, REFUSAL: ("refused",)}.get(template, self.harms)
-        server = FirstTokens(base_url, model, api_key_env=api_key_env, concurrency=CONCURRENCY, extra=ASKED)
+        server = JudgeServer(base_url, model, api_key_env=api_key_env, concurrency=CONCURRENCY, extra=ASKED)
         self.llm = LLM(server, model, Ledger(ledger), extra=ASKED)
         asked = "\n".join(request.prompt for request in self._requests("TEXT"))
         self.version = f"{base_url} {model} {template} {hashlib.sha256(asked.encode()).hexdigest()[:16]}"
@@ -153,7 +138,7 @@ class Judge(Source):
         rows = np.array([self._row(replies[k : k + each]) for k in range(0, len(replies), each)])
         if np.isnan(rows).all():
             said = next((reply for reply in replies if reply.ok), replies[0])
-            shown = json.dumps(_read(said)[0][:SHOWN]) if said.ok else said.reason
+            shown = json.dumps(read_reply(said)[0][:SHOWN]) if said.ok else said.reason
             words = "'safe' or 'unsafe'" if self.template == LLAMA_GUARD else "'Yes' or 'No'"
             raise FairlabError(f"the judge {self.llm.name} answers {shown}, not {words}; use another model or template")
         return rows
@@ -175,68 +160,12 @@ class Judge(Source):
     def _row(self, replies: Sequence[Reply]) -> list[float]:
         """Return the scores of one text from its replies."""
         if self.template != LLAMA_GUARD:
-            return [probability(*_read(reply), "yes", "no") for reply in replies]
-        text, first = _read(replies[0])
-        unsafe = probability(text, first, "unsafe", "safe")
+            return [answer_probabilities(*read_reply(reply), ("yes", "no"))[0] for reply in replies]
+        text, first = read_reply(replies[0])
+        unsafe = answer_probabilities(text, first, ("unsafe", "safe"))[0]
         named = {f"s{number}" for number in CATEGORY.findall(text)}
         return [unsafe, *(float("nan") if math.isnan(unsafe) else float(name in named) for name in self.outputs[1:])]
 
 
-def probability(text: str, first: Mapping[str, float], word: str, other: str) -> float:
-    """Return the probability, in [0, 1], of one of two opposite answers.
-
-    The result is NaN if the reply is neither answer.
-
-    Args:
-        text: Text of the reply.
-        first: Log-probabilities of candidates for the first token; empty if the server returns none.
-        word: Answer whose probability is returned.
-        other: Opposite answer.
-
-    Example:
-        >>> probability("No", {"No": math.log(0.6), " Yes": math.log(0.2)}, "yes", "no")
-        0.25
-        >>> probability("Yes.", {}, "yes", "no"), probability("Well, it depends", {}, "yes", "no")
-        (1.0, nan)
-    """
-    said = re.match(r"\W*(\w+)", text)
-    answer = said[1].casefold() if said else ""
-    if answer not in (word, other):
-        return float("nan")
-    masses = [
-        sum(math.exp(value) for token, value in first.items() if _begins(token, one, of))
-        for one, of in ((word, other), (other, word))
-    ]
-    return round(masses[0] / sum(masses), 12) if sum(masses) else float(answer == word)
-
-
-def _begins(token: str, word: str, other: str) -> bool:
-    """Return whether a token is the beginning of one word and not of the other."""
-    found = token.strip().casefold()
-    return bool(found) and word.startswith(found) and not other.startswith(found)
-
-
-def first_candidates(body: Any) -> dict[str, float]:
-    """Return the log-probabilities of the candidates for the first non-blank token.
-
-    The result is empty if the response has none.
-    """
-    try:
-        for one in body["choices"][0]["logprobs"]["content"]:
-            if one["token"].strip():
-                found = {str(other["token"]): float(other["logprob"]) for other in one["top_logprobs"]}
-                return {token: value for token, value in found.items() if math.isfinite(value) and value <= 0}
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError):
-        pass
-    return {}
-
-
 def _request(content: str) -> Request:
     return Request(({"role": "user", "content": content},), max_tokens=REPLY_TOKENS)
-
-
-def _read(reply: Reply) -> tuple[str, dict[str, float]]:
-    if not reply.ok:
-        return "", {}
-    found = json.loads(reply.text)
-    return found["text"], found["first"]

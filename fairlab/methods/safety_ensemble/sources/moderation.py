@@ -101,7 +101,7 @@ class Moderation(Source):
     ) -> None:
         need_extra("llm", "source=moderation", "httpx2")
         self.endpoint = ModerationEndpoint(base_url, model, api_key_env=api_key_env, total_timeout=60.0)
-        self.endpoint.key()
+        self.endpoint.api_key.read()
         self.outputs = tuple(outputs)
         self.retries = retries
         self.version = f"{self.endpoint.url} {model}"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fairlab.methods.safety_ensemble.sources.combined import Sources
-from fairlab.methods.safety_ensemble.sources.judge import Judge, first_candidates, probability
+from fairlab.methods.safety_ensemble.sources.judge import Judge
 from fairlab.types import FairlabError
 from tests.llm.stub import Act, Stub
 
@@ -109,13 +109,3 @@ def test_what_cannot_be(tmp_path):
     ):
         with pytest.raises(FairlabError, match=message):
             Judge(base_url="http://localhost:1/v1", model="m", ledger=str(tmp_path / "l.sqlite"), **values)
-
-
-def test_a_reply_without_log_probabilities_or_with_broken_ones():
-    for body in ({}, {"choices": [{}]}, {"choices": [{"logprobs": {"content": [{"token": "a"}]}}]}, None, "x"):
-        assert first_candidates(body) == {}
-    found = [{"token": token, "logprob": value} for token, value in (("a", 0), ("b", 0.5), ("c", -math.inf), ("d", -1))]
-    first = {"choices": [{"logprobs": {"content": [{"token": "a", "top_logprobs": found}]}}]}
-    assert first_candidates(first) == {"a": 0.0, "d": -1.0}
-    assert probability("unsafe", {"un": math.log(0.5), "safe": math.log(0.5)}, "unsafe", "safe") == 0.5
-    assert probability("**Yes**", {}, "yes", "no") == 1.0
