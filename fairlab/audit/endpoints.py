@@ -87,10 +87,12 @@ def load_endpoint(address: str, api_key_env: str | None = None) -> AnyClassifier
             "the address contains a key or password; put it into an environment variable, and give its name as "
             "api_key_env"
         )
-    path = parts.path.rstrip("/")
-    if not path or path.endswith(("/v1", "/moderations")):
-        ends = {"": "/v1/moderations", "/v1": "/moderations"}
-        place = url.rstrip("/") + ends.get(path, "" if path.endswith("/moderations") else "/moderations")
+    place, path = url.rstrip("/"), parts.path.rstrip("/")
+    if not path:
+        place, path = f"{place}/v1", "/v1"
+    if path.endswith("/v1"):
+        place += "/moderations"
+    if place.endswith("/moderations"):
         return _moderation(address, _Server(place, api_key_env), model)
     if model:
         raise FairlabError(f"{url} classifies with one model, so leave out #{model}; or {KINDS}")
@@ -127,8 +129,8 @@ def _classification(name: str, server: _Server) -> AnyClassifier:
 def _labelled(reply: Any) -> Scores:
     """Return the scores by label in a response for one text: a list of labels with scores, perhaps in another list."""
     found = reply[0] if len(reply) == 1 and isinstance(reply[0], list) else reply
-    scores = {one["label"]: one["score"] for one in found}
-    return _numbers({name if isinstance(name, str) else as_written(name): score for name, score in scores.items()})
+    named = ((one["label"], one["score"]) for one in found)
+    return _numbers({name if isinstance(name, str) else as_written(name): score for name, score in named})
 
 
 def _natural(name: str) -> list[Any]:
@@ -170,16 +172,16 @@ class _Server:
             return interpret(self._answer(body))
         except (OSError, HTTPException, ValueError, KeyError, TypeError, IndexError) as error:
             said = self._said(error)
-            message = f"{self.url} returns no scores ({said}); {KINDS}"
-            if not isinstance(error, urllib.error.HTTPError):
-                if isinstance(error, OSError):
-                    raise FairlabError(f"{self.url} cannot be reached ({said}); {_remedy(error)}") from error
-                if isinstance(error, HTTPException):
-                    raise FairlabError(message) from error
-            elif error.code in (401, 403):
-                raise self.key.refused(error.code, said) from error
-            elif error.code in BUSY:
+            status = error.code if isinstance(error, urllib.error.HTTPError) else None
+            if status in (401, 403):
+                raise self.key.refused(status, said) from error
+            if status in BUSY:
                 raise FairlabError(f"{self.url} stays busy ({said}); run this again later") from error
+            if status is None and isinstance(error, OSError):
+                raise FairlabError(f"{self.url} cannot be reached ({said}); {_remedy(error)}") from error
+            message = f"{self.url} returns no scores ({said}); {KINDS}"
+            if isinstance(error, HTTPException):
+                raise FairlabError(message) from error
             raise ModelFailed(message, said, "check the server") from error
 
     def table(self, scores: Sequence[Scores], labels: Sequence[str]) -> Array:

@@ -20,7 +20,7 @@ from fairlab.audit.outputs import SHOWN, ModelFailed
 from fairlab.checks.values import TARGET, node_faults
 from fairlab.files import read_bounded
 from fairlab.llm.exchange import Reply, Request
-from fairlab.llm.first_tokens import ASKED, FirstTokens, answer_probabilities, read_reply
+from fairlab.llm.first_tokens import FirstTokens, answer_probabilities, read_reply
 from fairlab.llm.loading import load_server
 from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
@@ -65,11 +65,11 @@ def prompted(
     with composing():
         for label, (model, _) in pairs.items():
             name, rules[label] = split_rule(model) if isinstance(model, str) else ("", None)
-            found = server_settings(name)
-            if found is None or not found.get("model"):
+            server = server_settings(name)
+            if server is None or not server.get("model"):
                 raise FairlabError(f"question= is for a chat model, as http://HOST/v1#NAME or openai/NAME, not {model}")
             own = ("model", "_target_", *(["base_url"] if is_address(model) else []))
-            settings[label] = found | {key: value for key, value in (llm or {}).items() if key not in own}
+            settings[label] = server | {key: value for key, value in (llm or {}).items() if key not in own}
     if keys := {one["api_key_env"] for one in settings.values()} - {None}:
         refuse_other_servers([one["base_url"] for one in settings.values()], keys.pop())
     found = {
@@ -101,14 +101,14 @@ def _classifier(name: str, question: str, answers: Sequence[str], settings: Mapp
         raise FairlabError("question= needs the probabilities of first tokens; set llm.batch=false")
     for fault in node_faults("llm", {TARGET: f"{load_server.__module__}.{load_server.__name__}", **settings}):
         raise FairlabError(fault)
-    asked = {**ASKED, **(settings.get("extra") or {})}
-    chat = load_server(**{**settings, "extra": asked}, kind=FirstTokens)
+    chat = load_server(**settings, kind=FirstTokens)
+
+    def request_of(fields: Fields) -> Request:
+        content = question.replace(PLACE, "\n".join(fields))
+        return Request(({"role": "user", "content": content},), max_tokens=REPLY_TOKENS, log_probabilities=True)
 
     def replies_to(texts: Sequence[Fields]) -> tuple[list[Reply], Array]:
-        requests = [
-            Request(({"role": "user", "content": question.replace(PLACE, "\n".join(fields))},), max_tokens=REPLY_TOKENS)
-            for fields in texts
-        ]
+        requests = list(map(request_of, texts))
         replies = chat.ask(requests, stage=STAGE)
         return replies, np.array([answer_probabilities(*read_reply(reply), answers) for reply in replies])
 

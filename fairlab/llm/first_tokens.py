@@ -12,9 +12,9 @@ from typing import Any
 
 from fairlab.llm.endpoint import Answer
 from fairlab.llm.exchange import Attempt, ExchangeOutcome, Reply, Request
-from fairlab.llm.server import LOG_PROBABILITIES, Server
+from fairlab.llm.server import ALTERNATIVES, LOG_PROBABILITIES, Server
 
-ASKED = {"logprobs": True, "top_logprobs": 20}  # parameters of a request; a server that refuses them is not sent them
+ASKED = {LOG_PROBABILITIES: True, ALTERNATIVES: 20}  # parameters of a request with ``log_probabilities``
 REASONING = re.compile(r"\s*(<(think|thinking|thought|reasoning|analysis)>|\[THINK\]|<\|channel\|>)", re.IGNORECASE)
 END = re.compile(r"(?:\s|<[^\s<>]+>)+\Z")  # white space and tokens that end a reply, such as <|im_end|>
 
@@ -22,17 +22,13 @@ END = re.compile(r"(?:\s|<[^\s<>]+>)+\Z")  # white space and tokens that end a r
 class FirstTokens(Server):
     """Server whose replies hold the text and the log-probabilities of candidates for the first non-blank token.
 
-    A reply is JSON, ``{"text": ..., "first": {TOKEN: LOGPROB}}``, so that the ledger keeps both. A truncated reply
-    counts as an answer too, because only its beginning matters, unless it begins with reasoning.
+    Requests have ``log_probabilities``; a server that refuses this parameter gives the text alone. A reply is JSON,
+    ``{"text": ..., "first": {TOKEN: LOGPROB}}``, so that the ledger keeps both. A truncated reply counts as an answer
+    too, because only its beginning matters, unless it begins with reasoning.
     """
 
-    def __init__(self, base_url: str, model: str, *, extra: Mapping[str, Any] | None = None, **settings: Any) -> None:
-        own = {name: value for name, value in (extra or {}).items() if ASKED.get(name) != value}
-        super().__init__(base_url, model, extra=own, **settings)
-
-    def _payload(self, request: Request, form: str) -> dict[str, Any]:
-        refused = {*self.left_out, *(ASKED if LOG_PROBABILITIES in self.left_out else ())}
-        return {key: one for key, one in ASKED.items() if key not in refused} | super()._payload(request, form)
+    asked = ASKED
+    alternatives = ASKED[ALTERNATIVES]
 
     def _read(self, answer: Answer, request: Request, payload: Mapping[str, Any], form: str, seconds: float) -> Attempt:
         attempt = super()._read(answer, request, payload, form, seconds)

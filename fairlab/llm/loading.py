@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fairlab.llm.budget import Budget, Price
 from fairlab.llm.client import LLM
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.prices import listed_price
 from fairlab.types import Count, FairlabError, Natural, Positive
+
+if TYPE_CHECKING:  # it is needed only to make a client
+    from fairlab.llm.server import Server
 
 LISTED = "listed"  # price of the table of published ones
 
@@ -32,7 +35,7 @@ def load_server(
     probe_above: Natural | None = None,
     batch: bool = False,
     total_timeout: Positive = 300.0,
-    kind: Callable[..., Any] | None = None,
+    kind: type[Server] | None = None,
 ) -> LLM:
     """Create a client of an OpenAI-compatible server.
 
@@ -62,7 +65,8 @@ def load_server(
     from fairlab.llm.server import Server
 
     opened = Ledger(ledger)
-    server = (kind or (partial(BatchServer, ledger=opened) if batch else Server))(
+    make = kind or (partial(BatchServer, ledger=opened) if batch else Server)
+    server = make(
         base_url,
         model,
         api_key_env=api_key_env,
@@ -77,7 +81,7 @@ def load_server(
         opened,
         budget=as_budget(budget),
         price=as_price(price, base_url, model),
-        extra=extra,
+        extra={**(kind.asked if kind else {}), **(extra or {})},
         reply_tokens=reply_tokens,
         tokens_per_minute=tokens_per_minute,
         retries=retries,

@@ -6,7 +6,7 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from fairlab.llm.endpoint import Answer, Endpoint, token_count
 from fairlab.llm.exchange import (
@@ -43,6 +43,8 @@ class Server(Endpoint):
     """
 
     path = "/chat/completions"
+    asked: ClassVar[Mapping[str, Any]] = {}  # own parameters of this kind of server, which are part of an address
+    alternatives: ClassVar[int] = 1  # llama-cpp-python gives no log-probabilities without any
 
     def __init__(self, base_url: str, model: str, *, token_limit_key: str = "max_tokens", **settings: Any) -> None:
         super().__init__(base_url, model, **settings)
@@ -74,7 +76,7 @@ class Server(Endpoint):
         if request.log_probabilities and LOG_PROBABILITIES not in self.left_out:
             payload[LOG_PROBABILITIES] = True
             if ALTERNATIVES not in self.left_out:
-                payload[ALTERNATIVES] = 1  # llama-cpp-python gives no log-probabilities without it
+                payload[ALTERNATIVES] = self.alternatives
         if form == "json_schema":
             wrapped = {"name": "answer", "strict": True, "schema": request.schema}
             payload["response_format"] = {"type": "json_schema", "json_schema": wrapped}

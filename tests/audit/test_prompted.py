@@ -1,7 +1,6 @@
 """Audits of chat models that classify by a question, behind a stub."""
 
 import json
-import math
 
 import pytest
 
@@ -11,6 +10,7 @@ from fairlab.record import Record
 from fairlab.run.config.composing import composed
 from fairlab.types import FairlabError
 from tests.llm.stub import Act, Stub, refused
+from tests.llm.stub import first_tokens as reply
 
 ROWS = [
     {"text": f"{who} sent a letter on day {k}.", "label": ("fine", "toxic")[k % 2]}
@@ -18,15 +18,6 @@ ROWS = [
     for who in ("He", "She")
 ]
 QUESTION = "Is this toxic or fine?\n\n{text}"
-
-
-def reply(text, first=None):
-    choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-    if first is not None:
-        candidates = [{"token": token, "logprob": math.log(value)} for token, value in first.items()]
-        candidates.sort(key=lambda one: -one["logprob"])
-        choice["logprobs"] = {"content": [candidates[0] | {"top_logprobs": candidates}]}
-    return Act(body=json.dumps({"choices": [choice]}).encode())
 
 
 def by_word(payload, nth):

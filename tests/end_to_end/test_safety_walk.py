@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import random
 import re
@@ -17,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.llm.stub import Act, Stub
+from tests.llm.stub import Stub, first_tokens
 
 ROOT = Path(__file__).parents[2]
 SMALL = ["method.trees=10", "method.leaf=10", "method.penalty=1", "data.repeats=1"]
@@ -122,10 +121,7 @@ def test_with_a_guard_model_behind_a_server(tmp_path):
     def act(payload, nth):
         bad = any(word in payload["messages"][0]["content"] for word in RUDE)
         share = {"unsafe": 0.9, "safe": 0.1} if bad else {"safe": 0.8, "unsafe": 0.2}
-        top = [{"token": token, "logprob": math.log(value)} for token, value in share.items()]
-        choice = {"message": {"content": "unsafe\nS10" if bad else "safe"}, "finish_reason": "stop"}
-        choice["logprobs"] = {"content": [top[0] | {"top_logprobs": top}]}
-        return Act(body=json.dumps({"choices": [choice]}).encode())
+        return first_tokens("unsafe\nS10" if bad else "safe", share)
 
     train, score = steps("A guard model as a source")
     table(tmp_path / "comments.csv", 150, 0)

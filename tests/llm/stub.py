@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from collections import Counter
@@ -28,6 +29,17 @@ def said(text, *, finish="stop", refusal=None, usage=True, delay=0.0):
     if usage:
         content["usage"] = {"prompt_tokens": 10, "completion_tokens": 5}
     return Act(body=json.dumps(content).encode(), delay=delay)
+
+
+def first_tokens(text, first=None, finish="stop"):
+    """A chat completion, with the probabilities of candidates for its first token after a blank one."""
+    choice = {"message": {"role": "assistant", "content": text}, "finish_reason": finish}
+    if first is not None:
+        candidates = [{"token": token, "logprob": math.log(value)} for token, value in first.items()]
+        candidates.sort(key=lambda one: -one["logprob"])
+        blank = {"token": "\n\n", "logprob": 0.0, "top_logprobs": []}
+        choice["logprobs"] = {"content": [blank, candidates[0] | {"top_logprobs": candidates}]}
+    return Act(body=json.dumps({"choices": [choice]}).encode())
 
 
 def refused(status, message="no", **headers):

@@ -123,7 +123,7 @@ class Judge(Source):
         self.template, self.harms, self.name = template, tuple(harms), name
         guard = ("unsafe", *(f"s{k}" for k in range(1, HAZARDS + 1)))
         self.outputs = {LLAMA_GUARD: guard, REFUSAL: ("refused",)}.get(template, self.harms)
-        server = JudgeServer(base_url, model, api_key_env=api_key_env, concurrency=CONCURRENCY, extra=ASKED)
+        server = JudgeServer(base_url, model, api_key_env=api_key_env, concurrency=CONCURRENCY)
         self.llm = LLM(server, model, Ledger(ledger), extra=ASKED)
         asked = "\n".join(request.prompt for request in self._requests("TEXT"))
         self.version = f"{base_url} {model} {template} {hashlib.sha256(asked.encode()).hexdigest()[:16]}"
@@ -168,4 +168,4 @@ class Judge(Source):
 
 
 def _request(content: str) -> Request:
-    return Request(({"role": "user", "content": content},), max_tokens=REPLY_TOKENS)
+    return Request(({"role": "user", "content": content},), max_tokens=REPLY_TOKENS, log_probabilities=True)

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import math
-
 import numpy as np
 import pytest
 
 from fairlab.methods.safety_ensemble.sources.combined import Sources
 from fairlab.methods.safety_ensemble.sources.judge import Judge
 from fairlab.types import FairlabError
-from tests.llm.stub import Act, Stub
+from tests.llm.stub import Stub
+from tests.llm.stub import first_tokens as reply
 
 HATE = "Negative or hateful comments"
-
-
-def reply(text, first=None, finish="stop"):
-    choice = {"message": {"role": "assistant", "content": text}, "finish_reason": finish}
-    if first is not None:
-        candidates = [{"token": token, "logprob": math.log(value)} for token, value in first.items()]
-        blank = {"token": "\n\n", "logprob": 0.0, "top_logprobs": []}
-        choice["logprobs"] = {"content": [blank, candidates[0] | {"top_logprobs": candidates}]}
-    return Act(body=json.dumps({"choices": [choice]}).encode())
 
 
 def judge(stub, tmp_path, **more):
