@@ -18,6 +18,7 @@ from fairlab.llm.budget import SHARE, Budget, Forecast, Price, Spent
 from fairlab.llm.event_loop import run_coroutine
 from fairlab.llm.exchange import (
     NO_ANSWER,
+    SAID,
     Attempt,
     ExchangeOutcome,
     Reply,
@@ -356,13 +357,16 @@ class LLM:
         """
         reply = item.reply()
         if reply.outcome == ExchangeOutcome.UNREACHABLE:
-            raise FairlabError(f"{self.name} cannot be reached ({reply.reason}); start its server or set llm.base_url")
+            remedy = "start its server, or give another address"
+            if "CERTIFICATE" in reply.reason:
+                remedy = "set SSL_CERT_FILE to the certificate that its server uses"
+            raise FairlabError(f"{self.name} cannot be reached ({reply.reason}); {remedy}")
         if reply.outcome in RETRIED:
             self.silence.give_up(self.name, reply)
+        if not reply.kept and reply.outcome in SAID:
+            self.failed[item.key] = reply
         if not reply.kept and reply.outcome not in NO_ANSWER:
             return reply
-        if not reply.kept:
-            self.failed[item.key] = reply
         return self.ledger.put(item.key, item.asked.canonical(self.name, self.extra), reply)
 
 

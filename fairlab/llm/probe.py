@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from fairlab.llm.budget import SHARE, Forecast, Price
-from fairlab.llm.exchange import Reply
+from fairlab.llm.exchange import Reply, Request
 from fairlab.types import FairlabError
+
+if TYPE_CHECKING:
+    from fairlab.llm.client import LLM
 
 PROBES = 3  # requests tried before a job is refused: a single text may be at fault
 
@@ -44,3 +50,26 @@ def expectation(
         f"answered a first call in {probe.seconds:.1f} s; {rest.calls} more calls are expected to take "
         f"{duration}, {rest.prompt_tokens} prompt tokens and {completion_tokens} completion tokens, {cost}"
     )
+
+
+def refuse_changed(llm: LLM, request: Request, read: Callable[[str], Any], same: float) -> None:
+    """Send a recorded request again, and raise an error if the answer differs from the recorded one.
+
+    Args:
+        llm: Client of the model.
+        request: Request; it is not sent if the ledger holds no answer to it.
+        read: Function from the text of a reply to its values.
+        same: Largest difference that counts as numerical noise, relative to the largest recorded value.
+
+    Raises:
+        FairlabError: The values differ by more, so that another model may have this name.
+    """
+    kept = llm.ledger.get(llm.address_of(request))
+    if kept is None or not (now := llm.ask_again(request, stage="probe")).text:
+        return
+    before, after = np.asarray(read(kept.text)), np.asarray(read(now.text))
+    if before.shape != after.shape or np.abs(before - after).max() > same * np.abs(before).max():
+        raise FairlabError(
+            f"{llm.name} answers differently from {llm.ledger.path}, so another model may have its name; give "
+            "another llm.ledger"
+        )

@@ -18,6 +18,7 @@ from fairlab.llm.endpoint import Endpoint
 from fairlab.llm.exchange import ExchangeOutcome, Reply
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.loading import as_budget, as_price
+from fairlab.llm.probe import refuse_changed
 from fairlab.llm.remote_writer import RemoteWriter
 from fairlab.llm.server import Server
 from fairlab.llm.text_endpoints import (
@@ -109,9 +110,14 @@ def load_remote(
     if not found.offers:
         raise FairlabError(f"{found.name} {' and '.join(found.lacks.values())}; serve it with vLLM or llama-cpp-python")
     if found.encode is not None:
-        _refuse_changed(vectors.llm, read_vector)
+        refuse_changed(vectors.llm, text_request(PROBES[0]), read_vector, SAME)
     if found.scorer is not None:
-        _refuse_changed(scorer.llm, lambda text: [value or 0.0 for value in read_tokens(text).log_probabilities])
+        refuse_changed(
+            scorer.llm,
+            text_request(PROBES[0]),
+            lambda text: [value or 0.0 for value in read_tokens(text).log_probabilities],
+            SAME,
+        )
     for client in clients.values():
         client.retries = retries
     return found
@@ -151,24 +157,6 @@ def _probe_chat(llm: LLM) -> None:
     (reply,) = llm.ask([text_request("Say yes.")], stage="probe")
     if reply.outcome not in (ExchangeOutcome.OK, ExchangeOutcome.TRUNCATED, ExchangeOutcome.REFUSED):
         raise CannotScore(reply.reason or str(reply.outcome))
-
-
-def _refuse_changed(llm: LLM, read: Callable[[str], Any]) -> None:
-    """Send a text again, and raise an error if the answer differs from the recorded one.
-
-    Raises:
-        FairlabError: The values differ by more than numerical noise, so that another model may have this name.
-    """
-    request = text_request(PROBES[0])
-    kept, now = llm.ledger.get(llm.address_of(request)), llm.ask_again(request, stage="probe")
-    if kept is None or not now.text:
-        return
-    before, after = np.asarray(read(kept.text)), np.asarray(read(now.text))
-    if before.shape != after.shape or np.abs(before - after).max() > SAME * np.abs(before).max():
-        raise FairlabError(
-            f"{llm.name} answers differently from {llm.ledger.path}, so another model may have its name; give "
-            "another llm.ledger"
-        )
 
 
 def _answers(llm: LLM, texts: Sequence[str], stage: str, read: Callable[[str], T]) -> list[T]:
