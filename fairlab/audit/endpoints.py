@@ -140,7 +140,7 @@ def _interface(address: str) -> tuple[str, str, type[ScoreEndpoint]]:
 def _classifier(name: str, chat: LLM, several: bool) -> AnyClassifier:
     tests = [fields_request([text]) for text in TOLD_BY]
     for request in tests:
-        refuse_changed(chat, request, lambda text: list(read_scores(text).values()), SAME)
+        refuse_changed(chat, request, lambda text: [score for _, score in sorted(read_scores(text).items())], SAME)
     first, *_ = chat.ask(tests, stage=STAGE)
     if not first.ok:
         raise FairlabError(f"{name} returns no scores ({first.reason}); {KINDS}")
