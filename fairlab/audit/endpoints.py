@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier, Fields
-from fairlab.audit.outputs import ModelFailed
+from fairlab.audit.outputs import MOST_FAILED, ModelFailed
 from fairlab.checks.values import TARGET, node_faults
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Reply, Request
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.loading import as_budget, load_server
+from fairlab.llm.pending import RETRIED
 from fairlab.llm.probe import refuse_changed
 from fairlab.llm.score_endpoints import (
     ModerationEndpoint,
@@ -42,9 +43,10 @@ IN_FLIGHT = 8  # requests in flight; simple servers refuse more connections at o
 TIMEOUT = 60.0  # seconds per request
 RETRIES = 6
 STAGE = "audit"  # name of the calls in the ledger
-TRIED = 20  # texts whose replies are read before the others are sent
-TOLD_BY = ("a text", "You are a disgusting idiot!", "Thank you, this was wonderful.")  # texts that tell models apart
-SAME = 0.01  # largest difference of a model's scores for them to recorded ones, relative to the largest score
+TRIED = 20  # texts that are sent first
+SAME = 0.05  # largest difference of a score to the recorded one; rounding of a server's numbers causes up to 0.02
+Failures = dict[tuple[str, ...], ModelFailed]  # by the fields of a text
+CONNECTION = f"{load_server.__module__}.{load_server.__name__}"
 HOST = re.compile(r"https?://([^/?#@]+)", re.IGNORECASE)
 REMEDY = "check the server"
 KINDS = (
@@ -90,13 +92,18 @@ def load_endpoint(address: str, llm: Mapping[str, Any] | None = None) -> AnyClas
         FairlabError: The address contains a password, a setting is invalid, the key is missing or refused, there is no
             such server, it has another interface, or it answers differently from the ledger.
     """
-    base_url, name, kind = _interface(address)
-    given = dict(llm or {})
-    for fault in node_faults("llm", {**given, TARGET: f"{load_server.__module__}.{load_server.__name__}"}):
+    base_url, model, kind = _interface(address)
+    given = {TARGET: CONNECTION, **(llm or {})}
+    if given[TARGET] != CONNECTION:
+        raise FairlabError(f"{address} is an endpoint, whose settings are those of llm=local, such as llm.ledger=FILE")
+    for fault in node_faults("llm", given):
         raise FairlabError(fault)
+    budget = as_budget(given.get("budget") or {})
+    if budget.dollars is not None:
+        raise FairlabError("an endpoint has no price per token; give llm.budget.calls instead of llm.budget.dollars")
     endpoint = kind(
         base_url,
-        name,
+        model,
         api_key_env=given.get("api_key_env"),
         concurrency=given.get("concurrency", IN_FLIGHT),
         extra=given.get("extra"),
@@ -104,15 +111,23 @@ def load_endpoint(address: str, llm: Mapping[str, Any] | None = None) -> AnyClas
     )
     chat = LLM(
         endpoint,
-        address,
+        f"{endpoint.url}#{model}" if model else endpoint.url,
         Ledger(given.get("ledger", LEDGER)),
-        budget=as_budget(given.get("budget") or {}),
-        retries=1,
+        budget=budget,
+        retries=given.get("retries", RETRIES),
         extra=given.get("extra"),
+        tokens_per_minute=given.get("tokens_per_minute"),
     )
-    found = _classifier(address, chat, several=kind is Moderation)
-    chat.retries = given.get("retries", RETRIES)
-    return found
+    (first,) = chat.ask([fields_request(["a text"])], stage=STAGE)
+    if not first.ok:
+        remedy = "run this again when it answers" if first.outcome in RETRIED else KINDS
+        raise FairlabError(f"{address} returns no scores ({first.reason}); {remedy}")
+    scores = read_scores(first.text)
+    if kind is Moderation:
+        return AnyClassifier(address, _Scorer(address, chat, tuple(scores)), tuple(scores), "several")
+    labels = tuple(sorted(scores, key=_natural))
+    one = len(labels) > 1 and math.isclose(sum(scores.values()), 1, abs_tol=1e-3)
+    return AnyClassifier(address, _Scorer(address, chat, labels), labels, "one" if one else "several")
 
 
 def _interface(address: str) -> tuple[str, str, type[ScoreEndpoint]]:
@@ -137,57 +152,73 @@ def _interface(address: str) -> tuple[str, str, type[ScoreEndpoint]]:
     return url, model, TextClassification
 
 
-def _classifier(name: str, chat: LLM, several: bool) -> AnyClassifier:
-    tests = [fields_request([text]) for text in TOLD_BY]
-    for request in tests:
-        refuse_changed(chat, request, lambda text: [score for _, score in sorted(read_scores(text).items())], SAME)
-    first, *_ = chat.ask(tests, stage=STAGE)
-    if not first.ok:
-        raise FairlabError(f"{name} returns no scores ({first.reason}); {KINDS}")
-    scores = read_scores(first.text)
-    labels = tuple(scores) if several else tuple(sorted(scores, key=_natural))
-    one = not several and len(scores) > 1 and math.isclose(sum(scores.values()), 1, abs_tol=1e-3)
+class _Scorer:
+    """Function from texts to the scores that an endpoint gives them."""
 
-    def row(reply: Reply) -> list[float]:
-        if not reply.ok:
-            raise ModelFailed(f"{name} fails ({reply.reason}); {REMEDY}", reply.reason, REMEDY)
-        found = read_scores(reply.text)
-        if absent := next((label for label in labels if label not in found), None):
+    def __init__(self, name: str, chat: LLM, labels: Sequence[str]) -> None:
+        self.name, self.chat, self.labels = name, chat, labels
+        self.failures: Failures = {}
+        self.is_checked = False  # whether scores of earlier audits are known to be those of the same model
+
+    def __call__(self, texts: Sequence[Fields]) -> Array:
+        if not self.is_checked:
+            refuse_changed(self.chat, list(map(fields_request, texts)), _is_same)
+            self.is_checked = True
+        return rows_of_replies(self.chat, texts, fields_request, self._row, self.failures)
+
+    def _row(self, reply: Reply) -> list[float]:
+        said = "" if reply.ok else reply.reason
+        scores = read_scores(reply.text) if reply.ok else {}
+        if reply.ok and (absent := next((label for label in self.labels if label not in scores), None)):
             said = f"it returns no score for '{absent}', unlike for the first text; it must return all labels"
-            raise ModelFailed(f"{name} fails ({said}); {REMEDY}", said, REMEDY)
-        return [found[label] for label in labels]
-
-    def call(texts: Sequence[Fields]) -> Array:
-        return rows_of_replies(chat, list(map(fields_request, texts)), row)
-
-    return AnyClassifier(name, call, labels, "one" if one else "several")
+        if said:
+            raise ModelFailed(f"{self.name} fails ({said}); {REMEDY}", said, REMEDY)
+        return [scores[label] for label in self.labels]
 
 
-def rows_of_replies(chat: LLM, requests: Sequence[Request], row: Callable[[Reply], list[float]]) -> Array:
-    """Return the row of outputs in the reply to each request.
+def _is_same(recorded: str, new: str) -> bool:
+    before, after = read_scores(recorded), read_scores(new)
+    values = [(score, after.get(label, math.inf)) for label, score in before.items()]
+    return all(abs(one - other) <= SAME or (math.isnan(one) and math.isnan(other)) for one, other in values)
 
-    If none of the first :data:`TRIED` replies has a row, the other requests are not sent.
+
+def rows_of_replies(
+    chat: LLM,
+    texts: Sequence[Fields],
+    request: Callable[[Fields], Request],
+    row: Callable[[Reply], list[float]],
+    failures: Failures,
+) -> Array:
+    """Return the row of outputs in the reply about each text.
+
+    Few texts are sent first, then more and more, until the model has failed on too many texts for an audit.
 
     Args:
         chat: Client of the model.
-        requests: Requests, one per text.
+        texts: Texts.
+        request: Function from a text to its request.
         row: Function that returns the row in a reply, or raises :class:`~fairlab.audit.outputs.ModelFailed`.
+        failures: Failures so far, which are extended. These texts are not sent again.
 
     Raises:
-        ModelFailed: A reply has no row.
+        ModelFailed: The model fails on a text.
     """
-    for part in (requests[:TRIED], requests):
-        rows, failures = [], []
-        for reply in chat.ask(part, stage=STAGE):
+    found: dict[tuple[str, ...], list[float]] = {}
+    asked = [fields for fields in map(tuple, texts) if fields not in failures]
+    failed = len(texts) - len(asked)
+    size = TRIED
+    while asked and failed <= MOST_FAILED * len(texts):
+        part, asked = asked[:size], asked[size:]
+        for fields, reply in zip(part, chat.ask(list(map(request, part)), stage=STAGE), strict=True):
             try:
-                rows.append(row(reply))
+                found[fields] = row(reply)
             except ModelFailed as error:
-                failures.append(error)
-        if not rows:
-            break
-    if failures:
-        raise failures[0]
-    return np.array(rows)
+                failures[fields] = error
+                failed += 1
+        size *= 2
+    if failed:
+        raise next(failures[fields] for fields in map(tuple, texts) if fields in failures)
+    return np.array([found[fields] for fields in map(tuple, texts)])
 
 
 def _natural(name: str) -> list[Any]:

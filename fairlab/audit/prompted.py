@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier, Fields
-from fairlab.audit.endpoints import refuse_other_servers, rows_of_replies
+from fairlab.audit.endpoints import Failures, refuse_other_servers, rows_of_replies
 from fairlab.audit.mending import split_rule, with_rule
 from fairlab.audit.outputs import SHOWN, ModelFailed
 from fairlab.checks.values import TARGET, node_faults
@@ -103,6 +103,8 @@ def _classifier(name: str, question: str, answers: Sequence[str], settings: Mapp
         raise FairlabError(fault)
     chat = load_server(**settings, kind=FirstTokens)
 
+    failures: Failures = {}
+
     def request_of(fields: Fields) -> Request:
         content = question.replace(PLACE, "\n".join(fields))
         return Request(({"role": "user", "content": content},), max_tokens=REPLY_TOKENS, log_probabilities=True)
@@ -119,6 +121,6 @@ def _classifier(name: str, question: str, answers: Sequence[str], settings: Mapp
         raise ModelFailed(f"{name} fails ({said}); {remedy}", said, remedy)
 
     def call(texts: Sequence[Fields]) -> Array:
-        return rows_of_replies(chat, list(map(request_of, texts)), row)
+        return rows_of_replies(chat, texts, request_of, row, failures)
 
     return AnyClassifier(name, call, tuple(answers), "one")

@@ -21,7 +21,7 @@ REASON_LENGTH = 200
 LONGEST_BODY = 16 * 2**20  # maximum bytes read of an answer
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MOST_TOKENS = 10**8  # per call; larger counts of a server are ignored
-RESERVED = ("model", "messages", "prompt", "input", "stream", "n")  # parameters that `extra` must not change
+RESERVED = ("model", "messages", "prompt", "input", "inputs", "stream", "n")  # parameters that `extra` must not change
 
 
 class TooLong(Exception):

@@ -110,14 +110,9 @@ def load_remote(
     if not found.offers:
         raise FairlabError(f"{found.name} {' and '.join(found.lacks.values())}; serve it with vLLM or llama-cpp-python")
     if found.encode is not None:
-        refuse_changed(vectors.llm, text_request(PROBES[0]), read_vector, SAME)
+        _refuse_changed(vectors.llm, read_vector)
     if found.scorer is not None:
-        refuse_changed(
-            scorer.llm,
-            text_request(PROBES[0]),
-            lambda text: [value or 0.0 for value in read_tokens(text).log_probabilities],
-            SAME,
-        )
+        _refuse_changed(scorer.llm, lambda text: [value or 0.0 for value in read_tokens(text).log_probabilities])
     for client in clients.values():
         client.retries = retries
     return found
@@ -157,6 +152,16 @@ def _probe_chat(llm: LLM) -> None:
     (reply,) = llm.ask([text_request("Say yes.")], stage="probe")
     if reply.outcome not in (ExchangeOutcome.OK, ExchangeOutcome.TRUNCATED, ExchangeOutcome.REFUSED):
         raise CannotScore(reply.reason or str(reply.outcome))
+
+
+def _refuse_changed(llm: LLM, read: Callable[[str], Any]) -> None:
+    """Send a recorded text again, and raise an error if its values differ by more than numerical noise."""
+
+    def is_same(recorded: str, new: str) -> bool:
+        before, after = np.asarray(read(recorded)), np.asarray(read(new))
+        return before.shape == after.shape and bool(np.abs(before - after).max() <= SAME * np.abs(before).max())
+
+    refuse_changed(llm, [text_request(PROBES[0])], is_same)
 
 
 def _answers(llm: LLM, texts: Sequence[str], stage: str, read: Callable[[str], T]) -> list[T]:

@@ -48,14 +48,16 @@ class ScoreEndpoint(Endpoint):
             FairlabError: No attempt can succeed, because the address, the key or the model is wrong, or no credit is
                 left; or the number of results is wrong.
         """
-        found = await self.exchange(self._payload(requests) | self.extra)
+        found = await self.exchange(self.extra | self._payload(requests))
         if found.answer is None:
             return [found.failure(request) for request in requests]
         status = found.answer.status
         if status == 200:
             return self._attempts(found.answer, found, requests)
         attempt = self.refusal(found.answer, found.seconds)
-        if 300 <= status < 400 or status in NOT_OFFERED:
+        if 300 <= status < 400:
+            raise FairlabError(f"{self.url} returned {attempt.reason}")
+        if status in NOT_OFFERED:
             raise FairlabError(f"{self.url} returned {attempt.reason}; {self.remedy}")
         if len(requests) > 1 and (attempt.outcome == ExchangeOutcome.REJECTED or status == INTERNAL):
             return [one for request in requests for one in await self.send([request])]  # one text may be at fault
@@ -120,7 +122,10 @@ class TextClassificationEndpoint(ScoreEndpoint):
 
     def _payload(self, requests: Sequence[Request]) -> dict[str, Any]:
         fields = [message["content"] for message in requests[0].messages]
-        return {"inputs": fields if len(fields) > 1 else fields[0], "parameters": {"top_k": MOST_LABELS}}
+        return {
+            "inputs": fields if len(fields) > 1 else fields[0],
+            "parameters": {"top_k": MOST_LABELS, **self.extra.get("parameters", {})},
+        }
 
     def _parts(self, body: Any) -> list[Any]:
         return [body]

@@ -11,6 +11,7 @@ import pytest
 import fairlab
 from fairlab.audit.endpoints import load_endpoint
 from fairlab.llm import pending
+from fairlab.llm.probe import RESENT
 from fairlab.types import FairlabError
 
 THINGS = ("song", "poem", "letter", "report", "plan")
@@ -264,7 +265,7 @@ def test_an_address_of_another_kind_of_server_is_refused():
                 connection.close()
 
         threading.Thread(target=greet, daemon=True).start()
-        with pytest.raises(FairlabError, match="gave no answer .*connection cut"):
+        with pytest.raises(FairlabError, match=r"returns no scores .*; run this again when it answers"):
             audit(f"http://127.0.0.1:{listening.getsockname()[1]}")
 
 
@@ -280,12 +281,66 @@ def test_an_audit_that_was_interrupted_goes_on_with_the_ledger():
 
     llm = {"ledger": "mine.sqlite", "concurrency": 2, "retries": 1}
     with server(answer) as address:
-        with pytest.raises(FairlabError, match=r"gave no answer .* 77 of \d+ calls were answered and are kept in mine"):
+        with pytest.raises(FairlabError, match=r"gave no answer .* 39 of \d+ calls were answered and are kept in mine"):
             audit(f"{address}/predict", llm=llm)
         down.clear()
         found = audit(f"{address}/predict", llm=llm)
-        assert len(sent) == len(set(sent)) + 3  # all texts once, and those that show whether the model has changed
-        otherwise[0] = 0.25
+        assert len(sent) == len(set(sent)) + RESENT  # all texts once, and some that show whether the model has changed
+        otherwise[0] = 0.3
         with pytest.raises(FairlabError, match=r"answers differently from mine.sqlite, .*; give another llm.ledger"):
             audit(f"{address}/predict", llm=llm)
     assert found["audit/gender/flips"] > 50
+
+
+def test_a_text_without_an_answer_is_sent_with_all_its_retries_once():
+    sent, scores = [], [row["text"] for row in ROWS]
+
+    def answer(path, body, headers):
+        sent.append(body["inputs"])
+        return (504, None) if body["inputs"] == scores[7] else classified(body, headers)
+
+    with server(answer) as address:
+        found = audit(f"{address}/predict", llm={"retries": 3})
+    assert sent.count(scores[7]) == 4
+    assert "504: null); 1 of 80 rows and 1 of 80 pairs are left out" in found.sentence
+
+
+def test_a_model_that_is_still_loading_is_waited_for_and_compared(tmp_path):
+    loading, swapped = [503] * 3, []
+
+    def answer(path, body, headers):
+        if loading:
+            return loading.pop(), {"error": "Model is loading"}
+        scores = classified(body, headers)
+        return [one | {"score": 1 - one["score"]} for one in scores] if swapped else scores
+
+    with server(answer) as address:
+        audit(f"{address}/predict")
+        loading[:], swapped[:] = [503] * 3, [1]
+        with pytest.raises(FairlabError, match="answers differently from"):
+            audit(f"{address}/predict")
+        loading[:] = [503] * 20
+        with pytest.raises(FairlabError, match=r"gave no answer .*Model is loading.*, so it is unknown whether it is"):
+            audit(f"{address}/predict")
+        with pytest.raises(
+            FairlabError, match=r"returns no scores .*Model is loading.; run this again when it answers"
+        ):
+            audit(f"{address}/predict", llm={"ledger": "other.sqlite"})
+
+
+@pytest.mark.parametrize(
+    ("llm", "said"),
+    [
+        ({"sped": 1}, "there is no setting 'sped'"),
+        ({"budget": {"dollars": 1}}, "give llm.budget.calls instead"),
+        ({"_target_": "fairlab.llm.loading.load_local", "name": "x"}, "whose settings are those of llm=local"),
+        ({"extra": {"inputs": "constant"}}, "llm.extra cannot set 'inputs'"),
+        ({"budget": {"calls": 0}}, "the budget llm.budget.calls=0 is spent"),
+    ],
+)
+def test_settings_that_do_not_fit_an_endpoint(llm, said):
+    with server(lambda path, body, headers: classified(body, headers)) as address:
+        with pytest.raises(FairlabError, match=said):
+            audit(f"{address}/predict", llm=llm)
+        with pytest.raises(FairlabError, match="llm= is used only for an endpoint or with question="):
+            audit(lambda texts: [0.5] * len(texts), llm=llm)

@@ -123,7 +123,7 @@ def test_a_wrong_key_is_said_without_it(source, monkeypatch):
     ("status", "words"),
     [
         (404, "check the source's base_url and model"),
-        (302, "302: the address redirects; .* the source's"),
+        (302, "302: the address redirects; give the server's final address"),
     ],
 )
 def test_another_address_is_said_at_once(source, status, words):
