@@ -22,18 +22,18 @@ from numpy.typing import NDArray
 from fairlab.audit.any_classifier import AnyClassifier, Fields
 from fairlab.audit.outputs import MOST_FAILED, ModelFailed
 from fairlab.checks.values import TARGET, node_faults
+from fairlab.llm.changed import refuse_changed
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Reply, Request
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.loading import as_budget, load_server
 from fairlab.llm.pending import RETRIED
-from fairlab.llm.probe import refuse_changed
 from fairlab.llm.score_endpoints import (
     ModerationEndpoint,
     ScoreEndpoint,
     TextClassificationEndpoint,
     fields_request,
-    read_scores,
+    scores_of_reply,
 )
 from fairlab.types import FairlabError
 
@@ -55,13 +55,13 @@ KINDS = (
 )
 
 
-class Moderation(ModerationEndpoint):
+class AuditedModeration(ModerationEndpoint):
     """Client of an audited moderation endpoint."""
 
     whose, remedy, retries_internal = "", KINDS, False
 
 
-class TextClassification(TextClassificationEndpoint):
+class AuditedTextClassification(TextClassificationEndpoint):
     """Client of an audited text-classification endpoint."""
 
     whose, remedy, retries_internal = "", KINDS, False
@@ -122,8 +122,8 @@ def load_endpoint(address: str, llm: Mapping[str, Any] | None = None) -> AnyClas
     if not first.ok:
         remedy = "run this again when it answers" if first.outcome in RETRIED else KINDS
         raise FairlabError(f"{address} returns no scores ({first.reason}); {remedy}")
-    scores = read_scores(first.text)
-    if kind is Moderation:
+    scores = scores_of_reply(first.text)
+    if kind is AuditedModeration:
         return AnyClassifier(address, _Scorer(address, chat, tuple(scores)), tuple(scores), "several")
     labels = tuple(sorted(scores, key=_natural))
     one = len(labels) > 1 and math.isclose(sum(scores.values()), 1, abs_tol=1e-3)
@@ -144,12 +144,12 @@ def _interface(address: str) -> tuple[str, str, type[ScoreEndpoint]]:
         )
     base, path = url.rstrip("/"), parts.path.rstrip("/")
     if not path:
-        return f"{base}/v1", model, Moderation
-    if path.endswith(("/v1", Moderation.path)):
-        return base.removesuffix(Moderation.path), model, Moderation
+        return f"{base}/v1", model, AuditedModeration
+    if path.endswith(("/v1", AuditedModeration.path)):
+        return base.removesuffix(AuditedModeration.path), model, AuditedModeration
     if model:
         raise FairlabError(f"{url} classifies with one model, so leave out #{model}; or {KINDS}")
-    return url, model, TextClassification
+    return url, model, AuditedTextClassification
 
 
 class _Scorer:
@@ -168,7 +168,7 @@ class _Scorer:
 
     def _row(self, reply: Reply) -> list[float]:
         said = "" if reply.ok else reply.reason
-        scores = read_scores(reply.text) if reply.ok else {}
+        scores = scores_of_reply(reply.text) if reply.ok else {}
         if reply.ok and (absent := next((label for label in self.labels if label not in scores), None)):
             said = f"it returns no score for '{absent}', unlike for the first text; it must return all labels"
         if said:
@@ -177,7 +177,7 @@ class _Scorer:
 
 
 def _is_same(recorded: str, new: str) -> bool:
-    before, after = read_scores(recorded), read_scores(new)
+    before, after = scores_of_reply(recorded), scores_of_reply(new)
     values = [(score, after.get(label, math.inf)) for label, score in before.items()]
     return all(abs(one - other) <= SAME or (math.isnan(one) and math.isnan(other)) for one, other in values)
 

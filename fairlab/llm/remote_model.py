@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from fairlab.backbones.causal_lm import CHAT_TURN, DOCUMENT
 from fairlab.backbones.model_object import PROBES, ModelObject
 from fairlab.backbones.scoring import LogLikelihoods
+from fairlab.llm.changed import refuse_changed
 from fairlab.llm.client import LLM
 from fairlab.llm.endpoint import Endpoint
 from fairlab.llm.exchange import ExchangeOutcome, Reply
 from fairlab.llm.ledger import Ledger
 from fairlab.llm.loading import as_budget, as_price
-from fairlab.llm.probe import refuse_changed
 from fairlab.llm.remote_writer import RemoteWriter
 from fairlab.llm.server import Server
 from fairlab.llm.text_endpoints import (

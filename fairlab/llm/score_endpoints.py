@@ -30,14 +30,14 @@ def fields_request(fields: Sequence[str]) -> Request:
     return Request(tuple({"role": "user", "content": one} for one in fields), max_tokens=1, temperature=None)
 
 
-def read_scores(text: str) -> Scores:
+def scores_of_reply(text: str) -> Scores:
     """Return the scores by label in the text of a reply, with NaN for a label without a score."""
     found: Scores = json.loads(text)
     return found
 
 
 class ScoreEndpoint(Endpoint):
-    """Client of an endpoint that scores texts by label; see :func:`read_scores`."""
+    """Client of an endpoint that scores texts by label; see :func:`scores_of_reply`."""
 
     retries_internal: ClassVar[bool] = True  # whether status 500 is a passing failure, instead of a failure on a text
 

@@ -11,7 +11,7 @@ import pytest
 import fairlab
 from fairlab.audit.endpoints import load_endpoint
 from fairlab.llm import pending
-from fairlab.llm.probe import RESENT
+from fairlab.llm.changed import RESENT
 from fairlab.types import FairlabError
 
 THINGS = ("song", "poem", "letter", "report", "plan")

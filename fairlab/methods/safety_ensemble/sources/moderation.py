@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fairlab.llm.event_loop import run_coroutine
 from fairlab.llm.exchange import ExchangeOutcome, Reply
 from fairlab.llm.pending import RETRIED, PendingCall, settled
-from fairlab.llm.score_endpoints import AT_ONCE, ModerationEndpoint, fields_request, read_scores
+from fairlab.llm.score_endpoints import AT_ONCE, ModerationEndpoint, fields_request, scores_of_reply
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.types import FairlabError, Natural, need_extra
 
@@ -67,7 +67,7 @@ class Moderation(Source):
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the scores (N, F) of the texts, in [0, 1], with NaN for texts that the server rejects."""
         found = run_coroutine(self._replies(texts))
-        scores = [read_scores(reply.text) if reply.ok else {} for reply in found]
+        scores = [scores_of_reply(reply.text) if reply.ok else {} for reply in found]
         rows = [[one.get(name, np.nan) for name in self.outputs] for one in scores]
         return np.array(rows).reshape(len(texts), len(self.outputs))
 
