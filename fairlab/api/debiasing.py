@@ -86,8 +86,8 @@ def debias(
         model: Any value that :func:`fairlab.load` accepts. The run trains a copy and leaves the original unchanged.
         data: Counterfactual groups: the result of :func:`fairlab.augment`, a list of groups as dictionaries or as
             :class:`fairlab.types.Group`, or a path as in ``data.path``.
-        method: Name of a method that trains on groups: ``ccd``, ``dpce``, ``adept``, ``inlp``, ``sentence_debias`` or
-            ``leace``.
+        method: Name of a method that trains on groups: ``ccd``, ``ccd_aligned``, ``ccd_linear``, ``dpce``, ``adept``,
+            ``inlp``, ``sentence_debias`` or ``leace``.
         benchmarks: Names of the benchmarks to run before and after, or None for the defaults of ``fairlab train``.
         scale: ``quickstart`` or ``paper``, which selects the method's defaults.
         seed: Random seed of the run.

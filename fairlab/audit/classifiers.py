@@ -5,7 +5,7 @@ Shapes: N is the number of texts, L the number of labels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
-from fairlab.audit.endpoints import is_address, load_endpoint
+from fairlab.audit.endpoints import load_endpoint
 from fairlab.audit.mending import split_rule, with_rule
 from fairlab.checks.foreign import error_text
+from fairlab.llm.endpoint import is_address
 from fairlab.text.labels import as_written
 from fairlab.types import FairlabError
 
@@ -27,7 +28,7 @@ SKOPS = ".skops"
 AT_ONCE = 256  # texts that an exported ensemble scores at once
 
 
-def as_classifier(model: Any, api_key_env: str | None = None) -> AnyClassifier:
+def as_classifier(model: Any, llm: Mapping[str, Any] | None = None) -> AnyClassifier:
     """Convert any model that classifies or scores texts to a function with labels.
 
     Args:
@@ -36,7 +37,7 @@ def as_classifier(model: Any, api_key_env: str | None = None) -> AnyClassifier:
             these followed by ``@`` and a ``mended.json`` or its folder; or an object: a scikit-learn pipeline, or a
             function from a list of texts to probabilities. A function receives a text with several fields as a tuple; a
             pipeline receives the fields joined by a space.
-        api_key_env: Name of the environment variable with the key of an endpoint; None sends no key.
+        llm: Settings of an endpoint's connection, as in :func:`~fairlab.audit.endpoints.load_endpoint`.
 
     Raises:
         FairlabError: The model is of another kind, or cannot be loaded.
@@ -44,7 +45,7 @@ def as_classifier(model: Any, api_key_env: str | None = None) -> AnyClassifier:
     if isinstance(model, AnyClassifier):
         return model
     if isinstance(model, str | Path):
-        return _named(str(model), api_key_env)
+        return _named(str(model), llm)
     if hasattr(model, "predict_proba") or hasattr(model, "predict"):
         return _pipeline(model)
     if hasattr(model, "is_cut"):  # a Backbone, whose class takes seconds to import
@@ -58,7 +59,7 @@ def as_classifier(model: Any, api_key_env: str | None = None) -> AnyClassifier:
     )
 
 
-def _named(name: str, api_key_env: str | None) -> AnyClassifier:
+def _named(name: str, llm: Mapping[str, Any] | None) -> AnyClassifier:
     from fairlab.methods.safety_ensemble.exported.trust import DESCRIPTION
     from fairlab.run.exported_ensemble import model_folder
 
@@ -74,9 +75,9 @@ def _named(name: str, api_key_env: str | None) -> AnyClassifier:
         )
     base, rule = split_rule(name)
     if rule is not None:
-        return with_rule(as_classifier(base, api_key_env), rule)
+        return with_rule(as_classifier(base, llm), rule)
     if is_address(name):
-        return load_endpoint(name, api_key_env)
+        return load_endpoint(name, llm)
     if Path(name).is_dir() and (model_folder(Path(name)) / DESCRIPTION).is_file():
         return _ensemble(name)
     module, colon, attribute = name.partition(":")

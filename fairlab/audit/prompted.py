@@ -5,6 +5,7 @@ Shapes: N is the number of texts, L the number of labels.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlab.audit.any_classifier import AnyClassifier, Fields
-from fairlab.audit.endpoints import is_address, refuse_other_servers
+from fairlab.audit.endpoints import Failures, refuse_other_servers, rows_of_replies
 from fairlab.audit.mending import split_rule, with_rule
 from fairlab.audit.outputs import SHOWN, ModelFailed
 from fairlab.checks.values import TARGET, node_faults
 from fairlab.files import read_bounded
+from fairlab.llm.endpoint import is_address
 from fairlab.llm.exchange import Reply, Request
 from fairlab.llm.first_tokens import FirstTokens, answer_probabilities, read_reply
 from fairlab.llm.loading import load_server
@@ -28,8 +30,6 @@ from fairlab.types import FairlabError
 Array = NDArray[np.float64]
 PLACE = "{text}"  # place of the text in a question
 REPLY_TOKENS = 32
-TRIED = 20  # texts whose replies are read before the others are asked about
-STAGE = "audit"  # name of the calls in the ledger
 
 
 def prompted(
@@ -103,25 +103,24 @@ def _classifier(name: str, question: str, answers: Sequence[str], settings: Mapp
         raise FairlabError(fault)
     chat = load_server(**settings, kind=FirstTokens)
 
+    failures: Failures = {}
+
     def request_of(fields: Fields) -> Request:
         content = question.replace(PLACE, "\n".join(fields))
         return Request(({"role": "user", "content": content},), max_tokens=REPLY_TOKENS, log_probabilities=True)
 
-    def replies_to(texts: Sequence[Fields]) -> tuple[list[Reply], Array]:
-        requests = list(map(request_of, texts))
-        replies = chat.ask(requests, stage=STAGE)
-        return replies, np.array([answer_probabilities(*read_reply(reply), answers) for reply in replies])
+    def row(reply: Reply) -> list[float]:
+        text, first = read_reply(reply)
+        found = answer_probabilities(text, first, answers)
+        if not math.isnan(found[0]):
+            return found
+        said, remedy = f"it gives no answer ({reply.reason})", "change the model or its settings"
+        if reply.ok:
+            said = f"it answers '{text[:SHOWN]}', not one of {listed_names(answers)}"
+            remedy = "change the question or the answers"
+        raise ModelFailed(f"{name} fails ({said}); {remedy}", said, remedy)
 
     def call(texts: Sequence[Fields]) -> Array:
-        replies, rows = replies_to(texts[:TRIED])
-        if len(texts) > TRIED and not np.isnan(rows).all():
-            replies, rows = replies_to(texts)
-        for reply in (replies[k] for k in np.flatnonzero(np.isnan(rows).any(axis=1))):
-            said = f"it gives no answer ({reply.reason})"
-            if reply.ok:
-                said = f"it answers '{read_reply(reply)[0][:SHOWN]}', not one of {listed_names(answers)}"
-            remedy = "change the question or the answers" if reply.ok else "change the model or its settings"
-            raise ModelFailed(f"{name} fails ({said}); {remedy}", said, remedy)
-        return rows
+        return rows_of_replies(chat, texts, request_of, row, failures)
 
     return AnyClassifier(name, call, tuple(answers), "one")

@@ -13,7 +13,7 @@ from fairlab.audit.any_classifier import AnyClassifier
 from fairlab.audit.beside import beside_first
 from fairlab.audit.classifiers import as_classifier
 from fairlab.audit.data import LabelledRows, labelled, read_source, source_name
-from fairlab.audit.endpoints import is_address, refuse_other_servers
+from fairlab.audit.endpoints import refuse_other_servers
 from fairlab.audit.failures import classify
 from fairlab.audit.measuring import GUESSING, Audit
 from fairlab.audit.mending import FILE as RULE
@@ -26,6 +26,7 @@ from fairlab.audit.sheet import FILE, drawn_for_sheet, read_rewrites, write_rewr
 from fairlab.benchmarks.readings import evenly
 from fairlab.benchmarks.runner import measure_models
 from fairlab.benchmarks.stages import stage
+from fairlab.llm.endpoint import is_address
 from fairlab.record import Note, Reading, Record
 from fairlab.reporting.tables.marks import failed_models
 from fairlab.reporting.verdicts import corrected_interval
@@ -61,7 +62,7 @@ class Settings:
         question: Question with which a chat model classifies a text, or a file that contains it, with ``{text}`` in
             place of the text; several questions by label; or None for a classifier.
         answers: Answers of the chat model, in the order of ``labels``; None if the labels are its answers.
-        llm: Settings of the chat model's server, or None.
+        llm: Settings of the server of an endpoint or chat model, or None.
     """
 
     field: str | Sequence[str] = "text"
@@ -214,19 +215,21 @@ class _Digested:
 
 
 def _classifiers(models: Mapping[str, Any], settings: Settings, record: Record) -> dict[str, AnyClassifier]:
-    if settings.question is None:
-        if alone := next((key for key in ("answers", "llm") if getattr(settings, key)), None):
-            raise FairlabError(f"{alone}= is used only with question=; give question=FILE, or leave {alone} out")
-        refuse_other_servers(models.values(), settings.api_key_env)
-        found = {label: as_classifier(model, settings.api_key_env) for label, model in models.items()}
-        columns = settings.label
-        if isinstance(columns, str) or settings.labels:
-            return found
-        return {label: only_labels(model, columns) for label, model in found.items()}
-    questions = read_questions(settings.question)
-    record.provenance["question"] = questions.get("", questions)
-    key = {"api_key_env": settings.api_key_env} if settings.api_key_env else {}
-    return prompted(models, questions, settings.answers or settings.labels, {**(settings.llm or {}), **key})
+    served = dict(settings.llm or {}) | ({"api_key_env": settings.api_key_env} if settings.api_key_env else {})
+    if settings.question is not None:
+        questions = read_questions(settings.question)
+        record.provenance["question"] = questions.get("", questions)
+        return prompted(models, questions, settings.answers or settings.labels, served)
+    if settings.answers:
+        raise FairlabError("answers= is used only with question=; give question=FILE, or leave answers out")
+    if settings.llm and not any(map(is_address, models.values())):
+        raise FairlabError("llm= is used only for an endpoint or with question=; leave llm out, or give question=FILE")
+    refuse_other_servers(models.values(), served.get("api_key_env"))
+    found = {label: as_classifier(model, served) for label, model in models.items()}
+    columns = settings.label
+    if isinstance(columns, str) or settings.labels:
+        return found
+    return {label: only_labels(model, columns) for label, model in found.items()}
 
 
 def read_labelled(data: Any, settings: Settings, model: AnyClassifier, names: Sequence[str] = ()) -> LabelledRows:

@@ -7,9 +7,10 @@ import logging
 import sys
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 from rich.progress import Progress
@@ -18,6 +19,7 @@ from fairlab.llm.budget import SHARE, Budget, Forecast, Price, Spent
 from fairlab.llm.event_loop import run_coroutine
 from fairlab.llm.exchange import (
     NO_ANSWER,
+    SAID,
     Attempt,
     ExchangeOutcome,
     Reply,
@@ -173,24 +175,26 @@ class LLM:
         log.info("%s %s", self.name, expected)
         return replies
 
-    def ask_again(self, request: Request, *, stage: str) -> Attempt:
-        """Send a request even if it is in the ledger, and return the attempt.
+    def ask_again(self, request: Request, *, stage: str) -> Reply:
+        """Send a request even if it is in the ledger, and return the reply.
 
         Only its cost is recorded.
 
         Raises:
-            FairlabError: The server cannot be used at all.
+            FairlabError: The budget is spent, or the server cannot be used at all.
         """
-        model = self.model
+        model, asked = self.model, self._asked(request)
         assert model is not None
+        call = PendingCall(self.address_of(request), asked, asked, self.retries, repairs=0)
+        self.stopped = None
 
-        async def once() -> Attempt:
+        async def again() -> Reply:
             async with model:
-                return (await model.send([request]))[0]
+                async for _ in settled([call], partial(self._attempt, stage=stage), lambda: self.reached):
+                    pass
+            return call.reply()
 
-        attempt = run_coroutine(once())
-        self._spend(self.address_of(request), attempt, stage)
-        return attempt
+        return run_coroutine(again())
 
     def forecast(self, requests: Sequence[Request]) -> Forecast:
         """Estimate the resources that :meth:`ask` would use for the requests, without sending them."""
@@ -251,7 +255,7 @@ class LLM:
                 async def work() -> None:
                     while queue and self.stopped is None:
                         if batch := self._claim(queue, answers):
-                            await self._answer(batch, stage, answers)
+                            await self._answer(batch, stage, answers, queue)
                         elif queue:
                             async with polling:
                                 await asyncio.sleep(POLL)
@@ -260,9 +264,8 @@ class LLM:
                 await asyncio.gather(*(work() for _ in range(min(self.model.workers, len(missing)))))
         if self.stopped is not None:
             kept = sum(reply.kept for reply in answers.values())
-            raise FairlabError(
-                f"{self.stopped}; {kept} of {len(missing)} calls were answered and are kept in {self.ledger.path}"
-            ) from self.stopped
+            place = f" and are kept in {self.ledger.path}" if kept else ""
+            raise FairlabError(f"{self.stopped}; {kept} of {len(missing)} calls were answered{place}") from self.stopped
         return answers
 
     def _claim(self, queue: deque[tuple[str, Request]], answers: dict[str, Reply]) -> list[PendingCall]:
@@ -284,14 +287,19 @@ class LLM:
                 queue.append((key, request))
         return batch
 
-    async def _answer(self, batch: list[PendingCall], stage: str, answers: dict[str, Reply]) -> None:
+    async def _answer(
+        self, batch: list[PendingCall], stage: str, answers: dict[str, Reply], queue: Collection[object]
+    ) -> None:
         """Complete a batch of calls.
 
-        An error that the user can fix stops all workers after their current calls.
+        An error that the user can fix stops all workers after their current calls. If no call waits in the queue and
+        some were answered, lost calls stop nothing, because their texts may be at fault.
         """
         try:
-            async for item in settled(batch, lambda pending: self._attempt(pending, stage), lambda: self.reached):
-                answers[item.key] = self._finish_call(item)
+            async for item in settled(batch, partial(self._attempt, stage=stage), lambda: self.reached):
+                reply = answers[item.key] = self._finish_call(item)
+                if reply.outcome in RETRIED and (queue or not any(one.kept for one in answers.values())):
+                    self.silence.give_up(self.name, reply, share=1 / len(batch))
         except FairlabError as error:
             self.stopped = self.stopped or error
         finally:
@@ -352,17 +360,18 @@ class LLM:
         Answers are recorded. Failures are recorded only for a replay.
 
         Raises:
-            FairlabError: The server is unreachable or has stopped answering, so that any other call would fail too.
+            FairlabError: The server is unreachable, so that any other call would fail too.
         """
         reply = item.reply()
         if reply.outcome == ExchangeOutcome.UNREACHABLE:
-            raise FairlabError(f"{self.name} cannot be reached ({reply.reason}); start its server or set llm.base_url")
-        if reply.outcome in RETRIED:
-            self.silence.give_up(self.name, reply)
+            remedy = "start its server, or give another address"
+            if "CERTIFICATE" in reply.reason:
+                remedy = "set SSL_CERT_FILE to the certificate that its server uses"
+            raise FairlabError(f"{self.name} cannot be reached ({reply.reason}); {remedy}")
+        if not reply.kept and reply.outcome in SAID:
+            self.failed[item.key] = reply
         if not reply.kept and reply.outcome not in NO_ANSWER:
             return reply
-        if not reply.kept:
-            self.failed[item.key] = reply
         return self.ledger.put(item.key, item.asked.canonical(self.name, self.extra), reply)
 
 

@@ -21,7 +21,7 @@ REASON_LENGTH = 200
 LONGEST_BODY = 16 * 2**20  # maximum bytes read of an answer
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MOST_TOKENS = 10**8  # per call; larger counts of a server are ignored
-RESERVED = ("model", "messages", "prompt", "input", "stream", "n")  # parameters that `extra` must not change
+RESERVED = ("model", "messages", "prompt", "input", "inputs", "stream", "n")  # parameters that `extra` must not change
 
 
 class TooLong(Exception):
@@ -94,6 +94,7 @@ class Endpoint:
 
     path: ClassVar[str]
     whose: ClassVar[str] = "llm."  # prefix of settings in messages
+    remedy: ClassVar[str] = "check llm.model, llm.base_url and the remaining quota"
     in_jobs: bool = False
     batch_size = 1
 
@@ -252,10 +253,8 @@ class Endpoint:
         if status in (401, 403):
             raise self.api_key.refused(status, said)
         if status in (402, 404) or "insufficient_quota" in answer.text:
-            raise FairlabError(
-                f"{self.url} returned {status} for the model {self.name}: {said}; check {self.whose}model, "
-                f"{self.whose}base_url and the remaining quota"
-            )
+            model = f" for the model {self.name}" if self.name else ""
+            raise FairlabError(f"{self.url} returned {status}{model}: {said}; {self.remedy}")
         reason = f"{status}: {said}"
         if 300 <= status < 400:
             reason = f"{status}: the address redirects; give the server's final address"
@@ -277,6 +276,11 @@ class Endpoint:
     def clean(self, text: str) -> str:
         """Shorten a text to one line of limited length, without the API key."""
         return " ".join(self.api_key.blank(text).split())[:REASON_LENGTH]
+
+
+def is_address(value: Any) -> bool:
+    """Return whether a value, such as that of ``model=``, is the address of a server."""
+    return isinstance(value, str) and value.lower().startswith(("http://", "https://"))
 
 
 def checked_url(base_url: str, whose: str) -> str:

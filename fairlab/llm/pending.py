@@ -14,6 +14,7 @@ from fairlab.types import FairlabError
 FIRST_WAIT = 1.0  # seconds before the first retry; doubled for each further one
 FIRST_TRIES = 3  # attempts to connect to a server that has never answered
 GIVEN_UP = 3  # calls that a model may lose in a row before the others are not made: a single text may be at fault
+ROUNDING = 1e-9  # of a sum of shares
 FORM_TRIES = 8  # attempts to find the parameters and the schema form that a server supports
 RETRIED = {
     ExchangeOutcome.RATE_LIMITED,
@@ -126,7 +127,7 @@ class Silence:
 
     def __init__(self) -> None:
         self._began: float | None = None
-        self._given_up = 0
+        self._given_up = 0.0
 
     def note(self, attempts: Iterable[Attempt], began: float) -> None:
         """Record whether any of the requests got an answer.
@@ -136,23 +137,24 @@ class Silence:
             began: Time at which they were sent, on the clock :func:`time.monotonic`.
         """
         if any(attempt.outcome not in RETRIED for attempt in attempts):
-            self._began, self._given_up = None, 0
+            self._began, self._given_up = None, 0.0
         elif self._began is None:
             self._began = began
 
-    def give_up(self, name: str, reply: Reply, most: int = GIVEN_UP) -> None:
+    def give_up(self, name: str, reply: Reply, most: int = GIVEN_UP, share: float = 1.0) -> None:
         """Count a call whose last retry was lost.
 
         Args:
             name: Name of the model.
             reply: Final reply of the call.
             most: Number of consecutive lost calls that end the run.
+            share: Part of a call, if several texts are sent in one.
 
         Raises:
             FairlabError: The model has lost ``most`` calls since its last answer.
         """
-        self._given_up += 1
-        if self._began is None or self._given_up < most:
+        self._given_up += share
+        if self._began is None or self._given_up < most - ROUNDING:
             return
         raise FairlabError(
             f"{name} gave no answer for {time.monotonic() - self._began:.0f} s, with {reply.attempts - 1} retries of "

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fairlab.backbones.causal_lm import CHAT_TURN, DOCUMENT
 from fairlab.backbones.model_object import PROBES, ModelObject
 from fairlab.backbones.scoring import LogLikelihoods
+from fairlab.llm.changed import refuse_changed
 from fairlab.llm.client import LLM
 from fairlab.llm.endpoint import Endpoint
 from fairlab.llm.exchange import ExchangeOutcome, Reply
@@ -154,21 +155,13 @@ def _probe_chat(llm: LLM) -> None:
 
 
 def _refuse_changed(llm: LLM, read: Callable[[str], Any]) -> None:
-    """Send a text again, and raise an error if the answer differs from the recorded one.
+    """Send a recorded text again, and raise an error if its values differ by more than numerical noise."""
 
-    Raises:
-        FairlabError: The values differ by more than numerical noise, so that another model may have this name.
-    """
-    request = text_request(PROBES[0])
-    kept, now = llm.ledger.get(llm.address_of(request)), llm.ask_again(request, stage="probe")
-    if kept is None or not now.text:
-        return
-    before, after = np.asarray(read(kept.text)), np.asarray(read(now.text))
-    if before.shape != after.shape or np.abs(before - after).max() > SAME * np.abs(before).max():
-        raise FairlabError(
-            f"{llm.name} answers differently from {llm.ledger.path}, so another model may have its name; give "
-            "another llm.ledger"
-        )
+    def is_same(recorded: str, new: str) -> bool:
+        before, after = np.asarray(read(recorded)), np.asarray(read(new))
+        return before.shape == after.shape and bool(np.abs(before - after).max() <= SAME * np.abs(before).max())
+
+    refuse_changed(llm, [text_request(PROBES[0])], is_same)
 
 
 def _answers(llm: LLM, texts: Sequence[str], stage: str, read: Callable[[str], T]) -> list[T]:

@@ -28,7 +28,7 @@ Settings of an encoder
   keep=stsb:-0.5     smallest change of STS-B's correlation, times 100, that still counts as kept
   methods=[...]      sentence_debias, inlp, leace, ccd_linear, ccd, ccd_aligned, dpce, adept; all by default
   groups=FILE        counterfactual groups to learn from, needed for other axes
-  benchmarks=[...]   benchmarks that confirm: cced, seat, bias_ir and stsb by default
+  benchmarks=[...]   benchmarks that confirm: cced and stsb by default, for gender also seat and bias_ir
 Settings of a classifier
   data=FILE          labelled rows: a third to fit on, a third to choose by, a third to confirm on
   field=text label=label group=COLUMN labels=[...] mode=syntax axis=[gender]

@@ -9,7 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import fairlab
-from fairlab.audit import endpoints
+from fairlab.audit.endpoints import load_endpoint
+from fairlab.llm import pending
+from fairlab.llm.changed import RESENT
 from fairlab.types import FairlabError
 
 THINGS = ("song", "poem", "letter", "report", "plan")
@@ -49,6 +51,13 @@ def server(answer):
         served.server_close()
 
 
+@pytest.fixture(autouse=True)
+def own_ledger(monkeypatch, tmp_path):
+    """Wait for no busy server, and write the default ledger to a folder of the test."""
+    monkeypatch.setattr(pending, "FIRST_WAIT", 0.0)
+    monkeypatch.chdir(tmp_path)
+
+
 def audit(model, data=ROWS, **more):
     return fairlab.audit(model, data, **{"mode": "lexical", **more})
 
@@ -57,8 +66,7 @@ def moderated(texts):
     return {"results": [{"category_scores": {"hate": 0.9 * ("He" in text)}} for text in texts]}
 
 
-def test_a_moderation_endpoint(monkeypatch):
-    monkeypatch.setattr(endpoints, "WAITS", (0.0, 0.0))
+def test_a_moderation_endpoint():
     busy = [503]  # the first request is refused for the time being
 
     def answer(path, body, headers):
@@ -76,12 +84,11 @@ def test_a_moderation_endpoint(monkeypatch):
         for one in rows[:20]:
             one["text"] += " It fails."
         with pytest.raises(
-            FairlabError, match=r"fails on more than . of .* 'He sent .* .HTTP Error 500: .*; check the"
+            FairlabError, match=r"fails on more than . of .* 'He sent .* .500: no.; check the server, or remove"
         ):
             audit(address, label=["hate"], data=rows)
     assert found["audit/gender/flips"] > 50
-    said = 'HTTP Error 500: Internal Server Error: {"error": "no"}); 1 of 80 rows and 1 of 80 pairs are left out'
-    assert said in lost.sentence
+    assert "500: no); 1 of 80 rows and 1 of 80 pairs are left out" in lost.sentence
 
 
 def test_some_of_the_labels_of_a_moderation_endpoint_are_audited(tmp_path):
@@ -117,7 +124,7 @@ def test_some_of_the_labels_of_a_moderation_endpoint_are_audited(tmp_path):
         ([0.1, 0.9], r"there must be a number per label, not \[0.1, 0.9\]"),
         ("hate", 'not "hate"'),
         ({}, "not {}"),
-        ({"hate": "high"}, "could not convert string to float: 'high'"),
+        ({"hate": "high"}, 'not {"hate": "high"}'),
         ({"other": 0.1}, "it returns no score for 'hate', unlike for the first text"),
     ],
 )
@@ -182,7 +189,7 @@ def test_labels_in_another_order_than_the_scores_have_them_are_refused():
 def test_a_local_address_needs_no_proxy(monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     with server(lambda path, body, headers: classified(body, headers)) as address:
-        assert endpoints.load_endpoint(f"{address}/predict").labels == ("0", "1")
+        assert load_endpoint(f"{address}/predict").labels == ("0", "1")
 
 
 def test_a_pair_of_texts_that_is_read_as_two_texts_is_refused():
@@ -202,7 +209,7 @@ def test_a_key_is_sent_to_its_server_alone_and_never_shown(monkeypatch, tmp_path
 
     def answer(path, body, headers):
         seen.add((path, headers.get("Authorization"), body.get("model")))
-        return (401, {"error": f"wrong key {key}"}) if body["input"] == ["a text"] and bad else moderated(body["input"])
+        return (401, {"error": f"wrong key {key}"}) if bad else moderated(body["input"])
 
     bad = []
     with server(answer) as address:
@@ -224,7 +231,7 @@ def test_a_redirect_is_not_followed():
     with (
         server(lambda *_: reached.append(1)) as other,
         server(lambda *_: (302, f"{other}/v1/moderations")) as address,
-        pytest.raises(FairlabError, match="HTTP Error 302"),
+        pytest.raises(FairlabError, match="302: the address redirects; give the server's final address"),
     ):
         audit(address)
     assert not reached
@@ -236,7 +243,7 @@ def test_a_redirect_is_not_followed():
         ("http://me:secret@127.0.0.1:9", "the address contains a key or password"),
         ("http://127.0.0.1:9/predict?key=secret", "the address contains a key or password"),
         ("http://127.0.0.1:9/predict#omni", "classifies with one model, so leave out #omni"),
-        ("http://127.0.0.1:9/predict", r"cannot be reached \(.*refused\); start its server, or"),
+        ("http://127.0.0.1:9/predict", r"cannot be reached \(.*\); start its server, or"),
         ("HTTP://127.0.0.1:9/predict", "predict cannot be reached"),
         ("http://[::1/predict", "is not an address"),
     ],
@@ -251,11 +258,89 @@ def test_an_address_of_another_kind_of_server_is_refused():
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def greet():
-            connection, _ = listening.accept()
-            connection.recv(1024)
-            connection.sendall(b"220 mail is welcome\r\n")
-            connection.close()
+            while True:
+                connection, _ = listening.accept()
+                connection.recv(2**16)
+                connection.sendall(b"220 mail is welcome\r\n")
+                connection.close()
 
         threading.Thread(target=greet, daemon=True).start()
-        with pytest.raises(FairlabError, match=r"returns no scores .*; give the address of /v1"):
+        with pytest.raises(FairlabError, match=r"returns no scores .*; run this again when it answers"):
             audit(f"http://127.0.0.1:{listening.getsockname()[1]}")
+
+
+def test_an_audit_that_was_interrupted_goes_on_with_the_ledger():
+    sent, down, otherwise = [], [503] * 40, [0.2]
+
+    def answer(path, body, headers):
+        if len(sent) >= 100 and down:
+            return down.pop(), None
+        sent.append(body["inputs"])
+        score = 0.9 if "He" in body["inputs"].split() else otherwise[0]
+        return [{"label": "0", "score": 1 - score}, {"label": "1", "score": score}]
+
+    llm = {"ledger": "mine.sqlite", "concurrency": 2, "retries": 1}
+    with server(answer) as address:
+        with pytest.raises(FairlabError, match=r"gave no answer .* 39 of \d+ calls were answered and are kept in mine"):
+            audit(f"{address}/predict", llm=llm)
+        down.clear()
+        found = audit(f"{address}/predict", llm=llm)
+        assert len(sent) == len(set(sent)) + RESENT  # all texts once, and some that show whether the model has changed
+        otherwise[0] = 0.3
+        with pytest.raises(FairlabError, match=r"answers differently from mine.sqlite, .*; give another llm.ledger"):
+            audit(f"{address}/predict", llm=llm)
+    assert found["audit/gender/flips"] > 50
+
+
+def test_a_text_without_an_answer_is_sent_with_all_its_retries_once():
+    sent, scores = [], [row["text"] for row in ROWS]
+
+    def answer(path, body, headers):
+        sent.append(body["inputs"])
+        return (504, None) if body["inputs"] == scores[7] else classified(body, headers)
+
+    with server(answer) as address:
+        found = audit(f"{address}/predict", llm={"retries": 3})
+    assert sent.count(scores[7]) == 4
+    assert "504: null); 1 of 80 rows and 1 of 80 pairs are left out" in found.sentence
+
+
+def test_a_model_that_is_still_loading_is_waited_for_and_compared(tmp_path):
+    loading, swapped = [503] * 3, []
+
+    def answer(path, body, headers):
+        if loading:
+            return loading.pop(), {"error": "Model is loading"}
+        scores = classified(body, headers)
+        return [one | {"score": 1 - one["score"]} for one in scores] if swapped else scores
+
+    with server(answer) as address:
+        audit(f"{address}/predict")
+        loading[:], swapped[:] = [503] * 3, [1]
+        with pytest.raises(FairlabError, match="answers differently from"):
+            audit(f"{address}/predict")
+        loading[:] = [503] * 20
+        with pytest.raises(FairlabError, match=r"gave no answer .*Model is loading.*, so it is unknown whether it is"):
+            audit(f"{address}/predict")
+        with pytest.raises(
+            FairlabError, match=r"returns no scores .*Model is loading.; run this again when it answers"
+        ):
+            audit(f"{address}/predict", llm={"ledger": "other.sqlite"})
+
+
+@pytest.mark.parametrize(
+    ("llm", "said"),
+    [
+        ({"sped": 1}, "there is no setting 'sped'"),
+        ({"budget": {"dollars": 1}}, "give llm.budget.calls instead"),
+        ({"_target_": "fairlab.llm.loading.load_local", "name": "x"}, "whose settings are those of llm=local"),
+        ({"extra": {"inputs": "constant"}}, "llm.extra cannot set 'inputs'"),
+        ({"budget": {"calls": 0}}, "the budget llm.budget.calls=0 is spent"),
+    ],
+)
+def test_settings_that_do_not_fit_an_endpoint(llm, said):
+    with server(lambda path, body, headers: classified(body, headers)) as address:
+        with pytest.raises(FairlabError, match=said):
+            audit(f"{address}/predict", llm=llm)
+        with pytest.raises(FairlabError, match="llm= is used only for an endpoint or with question="):
+            audit(lambda texts: [0.5] * len(texts), llm=llm)

@@ -146,7 +146,7 @@ def test_a_reply_of_reasoning_alone_names_the_remedy_and_an_empty_one_is_not_ask
         ),
         ({"question": "Is it? " * 99}, r"is no file, and does not contain \{text\}"),
         ({"question": {}}, "question has no value"),
-        ({"question": None}, "llm= is used only with question="),
+        ({"question": None, "answers": ["a", "b"]}, "answers= is used only with question="),
         ({"answers": ["toxic", "Toxic"]}, "two answers of toxic, Toxic are the same"),
         ({"labels": None}, r"question= needs labels=\[\.\.\.\], the words with which the model answers"),
         ({"llm": {"batch": True}}, "set llm.batch=false"),

@@ -363,7 +363,7 @@ def test_a_call_that_is_broken_off_is_counted(ledger_path):
 def test_a_server_that_is_not_running_is_said_soon(ledger_path):
     with Stub(None) as stub:
         pass
-    with pytest.raises(FairlabError, match=r"m cannot be reached \(.*\); start its server or set llm.base_url"):
+    with pytest.raises(FairlabError, match=r"m cannot be reached \(.*\); start its server, or give another address"):
         behind(stub, ledger_path).ask(requests(10), stage="test")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from pkgutil import resolve_name
@@ -14,11 +13,11 @@ import hydra
 from omegaconf import DictConfig
 
 from fairlab.checks.values import TARGET
+from fairlab.llm.endpoint import is_address
 from fairlab.run.command_line import cli
 from fairlab.run.config.build import as_config, plain
 
 LOAD_REMOTE = "fairlab.llm.remote_model.load_remote"
-ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 OF_AN_ADDRESS = "local"  # choice of llm whose settings an address uses if no other is chosen
 
 
@@ -44,7 +43,7 @@ def server_settings(model: str, llm: DictConfig | Mapping[str, Any] | None = Non
     :func:`served_node`.
     """
     chosen = plain(llm) if llm else {}
-    if ADDRESS.match(model):
+    if is_address(model):
         base_url, _, name = model.partition("#")
         values = {**(chosen or _choice(OF_AN_ADDRESS)), "base_url": base_url}
     else:
@@ -63,7 +62,7 @@ def names_server(model: object) -> bool:
     if isinstance(model, str):
         choice, _, name = model.partition("/")
         known = bool(name) and choice in cli.choices("llm") and not Path(model).exists()
-        return known or ADDRESS.match(model) is not None
+        return known or is_address(model)
     parts = model.values() if isinstance(model, Mapping | DictConfig) else model
     return isinstance(parts, Iterable) and any(names_server(one) for one in parts)
 

@@ -71,6 +71,7 @@ class JudgeServer(FirstTokens):
     """Server of a judge, whose settings are those of a source."""
 
     whose = "the source's "
+    remedy = "check the source's base_url and model, and the remaining quota"
 
 
 class Judge(Source):

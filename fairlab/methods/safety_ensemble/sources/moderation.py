@@ -2,67 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlab.llm.endpoint import Endpoint
 from fairlab.llm.event_loop import run_coroutine
-from fairlab.llm.exchange import Attempt, ExchangeOutcome, Reply, Request
+from fairlab.llm.exchange import ExchangeOutcome, Reply
 from fairlab.llm.pending import RETRIED, PendingCall, settled
-from fairlab.llm.text_endpoints import text_request
+from fairlab.llm.score_endpoints import AT_ONCE, ModerationEndpoint, fields_request, scores_of_reply
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.types import FairlabError, Natural, need_extra
 
-AT_ONCE = 32  # texts in a request
 
+class SourceEndpoint(ModerationEndpoint):
+    """Client of ``/moderations``, whose settings are those of a source."""
 
-class ModerationEndpoint(Endpoint):
-    """Client of ``/moderations``.
-
-    The text of an attempt contains the category scores of one input text as JSON.
-    """
-
-    path = "/moderations"
     whose = "the source's "
-
-    async def send(self, requests: Sequence[Request]) -> list[Attempt]:
-        """Send the texts in one request, and return one attempt per text.
-
-        Raises:
-            FairlabError: No attempt can succeed, because the address, the key or the model is wrong, or a reply has no
-                scores.
-        """
-        texts = [request.prompt for request in requests]
-        found = await self.exchange({"model": self.name, "input": texts})
-        if found.answer is None:
-            return [found.failure(request) for request in requests]
-        if found.answer.status != 200:
-            attempt = self.refusal(found.answer, found.seconds)
-            if attempt.outcome == ExchangeOutcome.REJECTED and found.answer.status != 400:
-                raise FairlabError(f"{self.url} returned {attempt.reason}; check the source's base_url and model")
-            return [attempt] * len(texts)
-        scores = _category_scores(found.answer.body)
-        if scores is None:
-            raise FairlabError(f"{self.url} returns no category_scores; check the source's base_url and model")
-        if len(scores) != len(texts):
-            raise FairlabError(f"{self.url} returned {len(scores)} results for {len(texts)} texts; check the server")
-        return [Attempt(ExchangeOutcome.OK, json.dumps(one)) for one in scores]
-
-
-def _category_scores(body: Any) -> list[dict[str, float]] | None:
-    """Return the scores of each text by category, or None if a response does not hold them."""
-    try:
-        return [
-            {name: float(score) for name, score in result["category_scores"].items() if score is not None}
-            for result in body["results"]
-        ]
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
+    remedy = "check the source's base_url and model, and the remaining quota"
 
 
 class Moderation(Source):
@@ -100,7 +58,7 @@ class Moderation(Source):
         self, *, base_url: str, model: str, outputs: Sequence[str], api_key_env: str | None, retries: Natural = 4
     ) -> None:
         need_extra("llm", "source=moderation", "httpx2")
-        self.endpoint = ModerationEndpoint(base_url, model, api_key_env=api_key_env, total_timeout=60.0)
+        self.endpoint = SourceEndpoint(base_url, model, api_key_env=api_key_env, total_timeout=60.0)
         self.endpoint.api_key.read()
         self.outputs = tuple(outputs)
         self.retries = retries
@@ -109,8 +67,8 @@ class Moderation(Source):
     def score(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the scores (N, F) of the texts, in [0, 1], with NaN for texts that the server rejects."""
         found = run_coroutine(self._replies(texts))
-        scores = [json.loads(reply.text) if reply.ok else {} for reply in found]
-        rows = [[float(one.get(name, np.nan)) for name in self.outputs] for one in scores]
+        scores = [scores_of_reply(reply.text) if reply.ok else {} for reply in found]
+        rows = [[one.get(name, np.nan) for name in self.outputs] for one in scores]
         return np.array(rows).reshape(len(texts), len(self.outputs))
 
     async def _replies(self, texts: Sequence[str]) -> list[Reply]:
@@ -119,14 +77,12 @@ class Moderation(Source):
             return [reply for part in parts for reply in await self._part(part)]
 
     async def _part(self, texts: Sequence[str]) -> list[Reply]:
-        """Send several texts in one request, and return the replies.
-
-        If the request is rejected, each text is sent in a separate request.
+        """Send several texts together, and return the replies.
 
         Raises:
-            FairlabError: The last retry failed too.
+            FairlabError: The last retry failed too, or a reply holds no scores.
         """
-        began, requests = time.monotonic(), [text_request(text) for text in texts]
+        began, requests = time.monotonic(), [fields_request([text]) for text in texts]
         calls = [PendingCall("", request, request, self.retries, repairs=0) for request in requests]
 
         async def attempt(pending: Sequence[PendingCall]) -> None:
@@ -134,13 +90,14 @@ class Moderation(Source):
             for call, one in zip(pending, sent, strict=True):
                 call.attempts.append(one)
 
-        replies = [call.reply() async for call in settled(calls, attempt)]
-        if replies[0].outcome in RETRIED:
-            raise FairlabError(
-                f"{self.endpoint.url} gave no answer for {time.monotonic() - began:.0f} s, with "
-                f"{replies[0].attempts - 1} retries ({replies[0].reason}); try later, since the cache keeps the scores "
-                "so far, or raise the source's retries"
-            )
-        if replies[0].ok or len(texts) == 1:
-            return replies
-        return [reply for text in texts for reply in await self._part([text])]  # perhaps only one text is refused
+        async for call in settled(calls, attempt):
+            reply = call.reply()
+            if reply.outcome in RETRIED:
+                raise FairlabError(
+                    f"{self.endpoint.url} gave no answer for {time.monotonic() - began:.0f} s, with "
+                    f"{reply.attempts - 1} retries ({reply.reason}); try later, since the cache keeps the scores so "
+                    "far, or raise the source's retries"
+                )
+            if reply.outcome == ExchangeOutcome.MALFORMED:
+                raise FairlabError(f"{self.endpoint.url} returns no scores ({reply.reason}); {self.endpoint.remedy}")
+        return [call.reply() for call in calls]

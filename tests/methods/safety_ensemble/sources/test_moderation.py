@@ -22,6 +22,7 @@ class Stub(BaseHTTPRequestHandler):
     busy = 0
     status = 200
     retry_after = ""
+    result = None
     asked: list[list[str]] = []  # noqa: RUF012
 
     def do_POST(self):
@@ -34,7 +35,7 @@ class Stub(BaseHTTPRequestHandler):
         if self.headers.get("Authorization") != f"Bearer {KEY}":
             status = 401
         Stub.asked.append(body["input"])
-        results = [{"category_scores": {"hate": len(text) / 100}} for text in body["input"]]
+        results = [Stub.result or {"category_scores": {"hate": len(text) / 100}} for text in body["input"]]
         reply = json.dumps({"results": results}).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(reply)))
@@ -75,17 +76,22 @@ def test_thirty_two_texts_are_sent_together(source):
 
 
 @pytest.mark.parametrize(
-    ("body", "scores"),
+    ("result", "said"),
     [
-        ({"results": [{"category_scores": {"a": None, "b": 1}}, {"category_scores": {}}]}, [{"b": 1.0}, {}]),
-        ({"results": [{"category_scores": {"a": "x"}}]}, None),
-        ({"results": [{}]}, None),
-        ({}, None),
-        ("text", None),
+        ({"category_scores": {"hate": "x"}}, r'there must be a number per label, not \{"hate": "x"\}'),
+        ({"category_scores": {}}, r".*not \{\}"),
+        ({"scores": 1}, "there must be a number per label"),
     ],
 )
-def test_scores_in_a_reply(body, scores):
-    assert moderation._category_scores(body) == scores
+def test_a_reply_without_scores_stops_the_source(source, monkeypatch, result, said):
+    monkeypatch.setattr(Stub, "result", result)
+    with pytest.raises(FairlabError, match=rf"returns no scores \({said}.*; check the source's base_url and model"):
+        source.score(["a"])
+
+
+def test_a_category_without_a_score_is_missing(source, monkeypatch):
+    monkeypatch.setattr(Stub, "result", {"category_scores": {"hate": None, "other": 0.5}})
+    np.testing.assert_array_equal(source.score(["a"]), [[np.nan, 0.5]])
 
 
 def test_a_text_that_is_refused_costs_no_other(source):
@@ -116,8 +122,8 @@ def test_a_wrong_key_is_said_without_it(source, monkeypatch):
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (404, "check the source's model, the source's base_url"),
-        (302, "302: the address redirects; .* the source's"),
+        (404, "check the source's base_url and model"),
+        (302, "302: the address redirects; give the server's final address"),
     ],
 )
 def test_another_address_is_said_at_once(source, status, words):
