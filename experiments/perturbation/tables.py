@@ -53,8 +53,8 @@ REWRITERS = {
     "word swap": "listed words replaced",
     "57 pairs": "swap of 57 word pairs",
     "AugLy 1.0.0": "AugLy 1.0.0, swap of gendered words",
-    NEW: "perturber, 20,000 pairs, mean of its seeds",
-    EARLIER: "perturber, 4,420 pairs, one seed",
+    NEW: "perturber, 20,030 pairs",
+    EARLIER: "perturber, 4,420 pairs",
     "language model": "Qwen2.5-Coder-1.5B, with a prompt",
     "unchanged": "unchanged",
 }
@@ -115,7 +115,7 @@ def rewriters() -> str:
     rows = []
     for name, folder in (
         ("perturber without pretraining", records / "perturber" / "seed_42"),
-        (REWRITERS[NEW], records / "perturber_smollm2" / "measured"),
+        ("perturber from SmolLM2-135M", records / "perturber_smollm2" / "seed_42"),
     ):
         found = {reading.key.removeprefix("after/"): reading for reading in Record.load(folder).readings}
         names = {"perturber": name, "word_swap": "word swap, same pairs", "original": "unchanged, same pairs"}
@@ -253,7 +253,7 @@ def traps() -> str:
             seeds = of_rewriter(found, name)
             cells.append(", ".join(f"{100 * one['changed'] / one['n']:.0f}" for one in seeds))
         rows.append([f"{axis}, {found['rules']['n']}", *cells])
-    return markdown(["traps", *(f"{REWRITERS[name].removesuffix(', mean of its seeds')}, %" for name in TRAPPED)], rows)
+    return markdown(["traps", *(f"{REWRITERS[name]}, %" for name in TRAPPED)], rows)
 
 
 def power() -> str:
