@@ -25,7 +25,7 @@ from fairlab.checks.values import TARGET, node_faults
 from fairlab.llm.changed import refuse_changed
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Reply, Request
-from fairlab.llm.ledger import Ledger
+from fairlab.llm.ledger import LEDGER, Ledger
 from fairlab.llm.loading import as_budget, load_server
 from fairlab.llm.pending import RETRIED
 from fairlab.llm.score_endpoints import (
@@ -38,13 +38,12 @@ from fairlab.llm.score_endpoints import (
 from fairlab.types import FairlabError
 
 Array = NDArray[np.float64]
-LEDGER = "outputs/llm_ledger.sqlite"
 IN_FLIGHT = 8  # requests in flight; simple servers refuse more connections at once
 TIMEOUT = 60.0  # seconds per request
 RETRIES = 6
 STAGE = "audit"  # name of the calls in the ledger
 TRIED = 20  # texts that are sent first
-SAME = 0.05  # largest difference of a score to the recorded one; rounding of a server's numbers causes up to 0.02
+SAME = 0.05  # largest difference of a score from the recorded one, which allows for rounding by a server
 Failures = dict[tuple[str, ...], ModelFailed]  # by the fields of a text
 CONNECTION = f"{load_server.__module__}.{load_server.__name__}"
 HOST = re.compile(r"https?://([^/?#@]+)", re.IGNORECASE)
@@ -85,8 +84,8 @@ def load_endpoint(address: str, llm: Mapping[str, Any] | None = None) -> AnyClas
 
     Args:
         address: Address of the endpoint, with the name of the model after ``#`` if the server has several.
-        llm: Settings as in ``llm=``, of which ``api_key_env``, ``ledger``, ``budget``, ``concurrency``, ``retries``,
-            ``total_timeout`` and ``extra`` are used; None uses the default of each.
+        llm: Settings as in ``llm=``; None uses the defaults. Only ``api_key_env``, ``ledger``, ``budget``,
+            ``concurrency``, ``retries``, ``total_timeout``, ``tokens_per_minute`` and ``extra`` have an effect.
 
     Raises:
         FairlabError: The address contains a password, a setting is invalid, the key is missing or refused, there is no
@@ -95,7 +94,7 @@ def load_endpoint(address: str, llm: Mapping[str, Any] | None = None) -> AnyClas
     base_url, model, kind = _interface(address)
     given = {TARGET: CONNECTION, **(llm or {})}
     if given[TARGET] != CONNECTION:
-        raise FairlabError(f"{address} is an endpoint, whose settings are those of llm=local, such as llm.ledger=FILE")
+        raise FairlabError(f"{address} is an endpoint; give llm=local with settings such as llm.ledger=FILE")
     for fault in node_faults("llm", given):
         raise FairlabError(fault)
     budget = as_budget(given.get("budget") or {})
@@ -137,7 +136,7 @@ def _interface(address: str) -> tuple[str, str, type[ScoreEndpoint]]:
         parts = urlsplit(url)
     except ValueError as error:
         raise FairlabError(f"{url} is not an address ({error}); {KINDS}") from error
-    if parts.username or parts.password or parts.query:
+    if parts.username or parts.password or parts.query:  # before a message names the address
         raise FairlabError(
             "the address contains a key or password; put it into an environment variable, and give its name as "
             "api_key_env"
@@ -158,7 +157,7 @@ class _Scorer:
     def __init__(self, name: str, chat: LLM, labels: Sequence[str]) -> None:
         self.name, self.chat, self.labels = name, chat, labels
         self.failures: Failures = {}
-        self.is_checked = False  # whether scores of earlier audits are known to be those of the same model
+        self.is_checked = False  # whether recorded scores were compared with new ones
 
     def __call__(self, texts: Sequence[Fields]) -> Array:
         if not self.is_checked:

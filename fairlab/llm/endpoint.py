@@ -94,7 +94,6 @@ class Endpoint:
 
     path: ClassVar[str]
     whose: ClassVar[str] = "llm."  # prefix of settings in messages
-    remedy: ClassVar[str] = "check llm.model, llm.base_url and the remaining quota"
     in_jobs: bool = False
     batch_size = 1
 
@@ -126,6 +125,11 @@ class Endpoint:
         self.total_timeout = total_timeout
         logging.getLogger("httpx2").setLevel(logging.WARNING)  # otherwise it logs every request
         self.not_before = 0.0  # on the monotonic clock; set by Retry-After
+
+    @property
+    def remedy(self) -> str:
+        """Return the remedy for an address or a model that the server does not know."""
+        return f"check {self.whose}model, {self.whose}base_url and the remaining quota"
 
     async def __aenter__(self) -> Self:
         import httpx2

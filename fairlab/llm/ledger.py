@@ -18,6 +18,7 @@ from fairlab.llm.budget import Spent
 from fairlab.llm.exchange import Attempt, Reply
 from fairlab.types import FairlabError
 
+LEDGER = "outputs/llm_ledger.sqlite"  # file that is used if no other is given
 FORMAT = 1
 LEASE = 3600.0  # seconds until the claim of an apparently live process lapses; its pid may have been reused
 FAILURES = """CREATE TABLE IF NOT EXISTS failures

@@ -17,7 +17,7 @@ from fairlab.llm.changed import refuse_changed
 from fairlab.llm.client import LLM
 from fairlab.llm.endpoint import Endpoint
 from fairlab.llm.exchange import ExchangeOutcome, Reply
-from fairlab.llm.ledger import Ledger
+from fairlab.llm.ledger import LEDGER, Ledger
 from fairlab.llm.loading import as_budget, as_price
 from fairlab.llm.remote_writer import RemoteWriter
 from fairlab.llm.server import Server
@@ -32,7 +32,6 @@ from fairlab.llm.text_endpoints import (
 from fairlab.types import EMBEDDINGS, LIKELIHOODS, TEXTS, CannotScore, Count, FairlabError, Natural, Positive
 
 T = TypeVar("T")
-LEDGER = "outputs/llm_ledger.sqlite"
 STARTS = (DOCUMENT, CHAT_TURN + DOCUMENT, DOCUMENT + CHAT_TURN)  # read as start tokens by servers; in the order tried
 SAME = 0.05  # largest difference of a model's values to recorded ones, relative to their size
 

@@ -333,7 +333,7 @@ def test_a_model_that_is_still_loading_is_waited_for_and_compared(tmp_path):
     [
         ({"sped": 1}, "there is no setting 'sped'"),
         ({"budget": {"dollars": 1}}, "give llm.budget.calls instead"),
-        ({"_target_": "fairlab.llm.loading.load_local", "name": "x"}, "whose settings are those of llm=local"),
+        ({"_target_": "fairlab.llm.loading.load_local", "name": "x"}, "is an endpoint; give llm=local with settings"),
         ({"extra": {"inputs": "constant"}}, "llm.extra cannot set 'inputs'"),
         ({"budget": {"calls": 0}}, "the budget llm.budget.calls=0 is spent"),
     ],

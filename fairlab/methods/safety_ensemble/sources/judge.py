@@ -20,7 +20,7 @@ from fairlab.data.safety_texts import TAXONOMY
 from fairlab.llm.client import LLM
 from fairlab.llm.exchange import Reply, Request
 from fairlab.llm.first_tokens import ASKED, FirstTokens, answer_probabilities, read_reply
-from fairlab.llm.ledger import Ledger
+from fairlab.llm.ledger import LEDGER, Ledger
 from fairlab.methods.safety_ensemble.sources.base import Source
 from fairlab.types import FairlabError
 
@@ -71,7 +71,6 @@ class JudgeServer(FirstTokens):
     """Server of a judge, whose settings are those of a source."""
 
     whose = "the source's "
-    remedy = "check the source's base_url and model, and the remaining quota"
 
 
 class Judge(Source):
@@ -114,7 +113,7 @@ class Judge(Source):
         template: str = POLICY,
         harms: Sequence[str] = ("hate", "violence"),
         api_key_env: str | None = None,
-        ledger: str = "outputs/llm_ledger.sqlite",
+        ledger: str = LEDGER,
         name: str = "judge",
     ) -> None:
         if template not in TEMPLATES:

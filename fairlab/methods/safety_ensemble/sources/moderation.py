@@ -20,7 +20,6 @@ class SourceEndpoint(ModerationEndpoint):
     """Client of ``/moderations``, whose settings are those of a source."""
 
     whose = "the source's "
-    remedy = "check the source's base_url and model, and the remaining quota"
 
 
 class Moderation(Source):

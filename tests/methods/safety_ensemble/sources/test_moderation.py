@@ -85,7 +85,9 @@ def test_thirty_two_texts_are_sent_together(source):
 )
 def test_a_reply_without_scores_stops_the_source(source, monkeypatch, result, said):
     monkeypatch.setattr(Stub, "result", result)
-    with pytest.raises(FairlabError, match=rf"returns no scores \({said}.*; check the source's base_url and model"):
+    with pytest.raises(
+        FairlabError, match=rf"returns no scores \({said}.*; check the source's model, the source's base_url"
+    ):
         source.score(["a"])
 
 
@@ -122,7 +124,7 @@ def test_a_wrong_key_is_said_without_it(source, monkeypatch):
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (404, "check the source's base_url and model"),
+        (404, "check the source's model, the source's base_url"),
         (302, "302: the address redirects; give the server's final address"),
     ],
 )
