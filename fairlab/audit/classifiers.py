@@ -18,7 +18,7 @@ from fairlab.audit.any_classifier import AnyClassifier, Fields, Kind
 from fairlab.audit.endpoints import load_endpoint
 from fairlab.audit.mending import split_rule, with_rule
 from fairlab.checks.foreign import error_text
-from fairlab.llm.endpoint import is_address
+from fairlab.llm.urls import is_address
 from fairlab.text.labels import as_written
 from fairlab.types import FairlabError
 

@@ -20,10 +20,10 @@ from fairlab.audit.mending import split_rule, with_rule
 from fairlab.audit.outputs import SHOWN, ModelFailed
 from fairlab.checks.values import TARGET, node_faults
 from fairlab.files import read_bounded
-from fairlab.llm.endpoint import is_address
 from fairlab.llm.exchange import Reply, Request
 from fairlab.llm.first_tokens import FirstTokens, answer_probabilities, read_reply
 from fairlab.llm.loading import load_server
+from fairlab.llm.urls import is_address
 from fairlab.text.naming import listed_names
 from fairlab.types import FairlabError
 

@@ -26,7 +26,7 @@ from fairlab.audit.sheet import FILE, drawn_for_sheet, read_rewrites, write_rewr
 from fairlab.benchmarks.readings import evenly
 from fairlab.benchmarks.runner import measure_models
 from fairlab.benchmarks.stages import stage
-from fairlab.llm.endpoint import is_address
+from fairlab.llm.urls import is_address
 from fairlab.record import Note, Reading, Record
 from fairlab.reporting.tables.marks import failed_models
 from fairlab.reporting.verdicts import corrected_interval

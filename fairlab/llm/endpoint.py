@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 
 from fairlab.llm.exchange import LONGEST_WAIT, Attempt, ExchangeOutcome, Request
 from fairlab.llm.keys import ApiKey
+from fairlab.llm.urls import checked_url
 from fairlab.types import FairlabError, need_extra
 
 REASON_LENGTH = 200
@@ -280,32 +281,6 @@ class Endpoint:
     def clean(self, text: str) -> str:
         """Shorten a text to one line of limited length, without the API key."""
         return " ".join(self.api_key.blank(text).split())[:REASON_LENGTH]
-
-
-def is_address(value: Any) -> bool:
-    """Return whether a value, such as that of ``model=``, is the address of a server."""
-    return isinstance(value, str) and value.lower().startswith(("http://", "https://"))
-
-
-def checked_url(base_url: str, whose: str) -> str:
-    """Return a server's checked address without a final slash; ``whose`` is the prefix of settings in messages.
-
-    Raises:
-        FairlabError: The address is not a URL, or contains a password or a query.
-    """
-    import httpx2
-
-    try:
-        url = httpx2.URL(base_url)
-    except (httpx2.InvalidURL, TypeError) as error:
-        raise FairlabError(f"{whose}base_url is not an address: {error}") from error
-    if url.scheme not in ("http", "https") or not url.host:
-        raise FairlabError(f"{whose}base_url must be like http://localhost:8000/v1, not {base_url!r}")
-    if url.userinfo or url.query:
-        raise FairlabError(
-            f"{whose}base_url contains a key or password; put it into an environment variable, see {whose}api_key_env"
-        )
-    return base_url.rstrip("/")
 
 
 def token_count(usage: Any, name: str, estimate: int) -> int:

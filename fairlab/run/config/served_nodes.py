@@ -13,7 +13,7 @@ import hydra
 from omegaconf import DictConfig
 
 from fairlab.checks.values import TARGET
-from fairlab.llm.endpoint import is_address
+from fairlab.llm.urls import is_address
 from fairlab.run.command_line import cli
 from fairlab.run.config.build import as_config, plain
 
